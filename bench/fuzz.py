@@ -21,6 +21,10 @@ from redoma.pipeline.decisions.check import check  # noqa: E402
 from tests.property.fragments import GLUE, PIECES  # noqa: E402
 
 SLOW = 1.0
+SHORT = 64
+"""A shorter text costs what starting costs, not what it holds."""
+LARGE = 65_536
+LARGE_TAKES = 0.1
 
 
 def generated(chance: random.Random, seeds: list[str]) -> str:
@@ -48,6 +52,22 @@ def generated(chance: random.Random, seeds: list[str]) -> str:
     ]
 
 
+def _large() -> int:
+    """64 KiB of anything: how much the dearest takes, and how many take too long unrefused."""
+    worst, late = (0.0, ""), 0
+    for piece in dict.fromkeys([*PIECES, *GLUE, "a", "a b ", "x=$y; ", "echo a; ", "'", '"']):
+        text = (piece * LARGE)[:LARGE] if piece else ""
+        start = time.process_time()
+        refused = check(text, cwd="/home/user/project", home="/home/user").assessment.risk >= 4
+        took = time.process_time() - start
+        worst = max(worst, (took, piece))
+        late += took > LARGE_TAKES and not refused
+    print(
+        f"64 KiB: the dearest {1e3 * worst[0]:.0f} ms ({worst[1]!r}); {late} over 100 ms unrefused"
+    )
+    return late
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -66,7 +86,9 @@ def main() -> None:
     chance = random.Random(given.seed)
     end = time.monotonic() + 60 * given.minutes
     said = time.monotonic()
-    count = failed = slow = 0
+    count = failed = slow = length = 0
+    spent = 0.0
+    dearest = (0.0, "")
     while time.monotonic() < end:
         text = generated(chance, seeds)
         pack = chance.choice(("default", "default", "terminal", "skill"))
@@ -77,6 +99,10 @@ def main() -> None:
             failed += 1
             print(f"RAISED on {text!r} ({pack})\n{traceback.format_exc()}")
         took = time.process_time() - start
+        spent += took
+        length += len(text)
+        if len(text) >= SHORT:
+            dearest = max(dearest, (took / len(text), text), key=lambda each: each[0])
         if took > SLOW:
             slow += 1
             print(f"SLOW {took:.2f} s: {text!r}")
@@ -87,6 +113,11 @@ def main() -> None:
     print(
         f"{count} texts in {given.minutes} min (seed {given.seed}): {failed} raised, {slow} took over {SLOW} s"
     )
+    print(
+        f"cost: {1e6 * spent / max(length, 1):.2f} µs a character; the dearest {1e6 * dearest[0]:.0f} µs: "
+        f"{dearest[1][:120]!r}"
+    )
+    slow += _large()
     sys.exit(1 if failed or slow else 0)
 
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from redoma.pipeline.decisions.knowledge import rules as rules
     from redoma.pipeline.decisions.policies import load_policy as load_policy
     from redoma.pipeline.decisions.policies import shipped_policy as shipped_policy
+    from redoma.pipeline.logins import access_token as access_token
     from redoma.pipeline.path import Confirmed as Confirmed
     from redoma.pipeline.plans.execution import Plan as Plan
     from redoma.pipeline.plans.execution import PlanResult as PlanResult
@@ -113,6 +114,7 @@ __all__ = [
     "Validation",
     "Verdict",
     "__version__",
+    "access_token",
     "check",
     "confirmation_request",
     "confirmation_response",
@@ -173,6 +175,7 @@ _HOMES = {
     "UsageError": "redoma.model.errors",
     "Validation": "redoma.model.component",
     "Verdict": "redoma.model.decision",
+    "access_token": "redoma.pipeline.logins",
     "check": "redoma.pipeline.decisions.check",
     "confirmation_request": "redoma.model.confirmation",
     "confirmation_response": "redoma.model.confirmation",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import ssl
 import subprocess
+import sysconfig
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -106,11 +108,22 @@ def workspace() -> Iterator[Path]:
 
 
 def behind_a_gate(
-    script: str, *hosts: str, engine: str = "", reach: Reach | None = None, level: str = "standard"
+    script: str,
+    *hosts: str,
+    engine: str = "",
+    reach: Reach | None = None,
+    level: str = "standard",
+    libraries: tuple[str, ...] = (),
 ) -> Result:
-    """Runs a Python script in a sandbox that may reach these hosts."""
+    """Runs a Python script in a sandbox that may reach these hosts.
+
+    `libraries` are pure Python of the tests' own environment, copied beside the script.
+    """
     with workspace() as place:
         (place / "script.py").write_text(PRELUDE + script, encoding="utf-8")
+        for each in libraries:
+            origin = os.path.join(sysconfig.get_paths()["purelib"], each)
+            shutil.copytree(origin, place / each, ignore=shutil.ignore_patterns("__pycache__"))
         return run([PYTHON, "script.py"], place, *hosts, engine=engine, reach=reach, level=level)
 
 

@@ -186,9 +186,16 @@ def inspected(*hosts: str, **changes: object) -> Reach:
     return replace(read(hosts), inspect=True, **changes)
 
 
-def reading(script: str, *hosts: str, reach: Reach | None = None, engine: str = "") -> Result:
+def reading(
+    script: str,
+    *hosts: str,
+    reach: Reach | None = None,
+    engine: str = "",
+    libraries: tuple[str, ...] = (),
+) -> Result:
     """Runs a script behind a gate that reads its requests."""
-    return behind_a_gate(PRELUDE + script, reach=reach or inspected(*hosts), engine=engine)
+    granted = reach or inspected(*hosts)
+    return behind_a_gate(PRELUDE + script, reach=granted, engine=engine, libraries=libraries)
 
 
 def requests_of(result: Result) -> list[tuple[str, str, str, int]]:

@@ -7,9 +7,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from redoma.model.network import DATAGRAM, NOT_GRANTED, PORT_BLOCKED, PORT_NOT_GRANTED
+from redoma.model.network import (
+    DATAGRAM,
+    METADATA_ADDRESS,
+    NOT_GRANTED,
+    NOT_PUBLIC,
+    OWN_ADDRESS,
+    PORT_BLOCKED,
+    PORT_NOT_GRANTED,
+    Reach,
+)
 from redoma.model.result import Outcome
 from tests.escape.gated import Server, behind_a_gate, refusals, said
+from tests.escape.own_machine import on_a_machine
 
 pytestmark = pytest.mark.both_users
 
@@ -218,3 +228,46 @@ for kind, port in ((1, 1), (1, 53), (2, 53)):
 """)
     assert said(result) == ["PermissionError"] * 3
     assert result.outcome is Outcome.EXITED
+
+
+def test_this_machine_is_not_reached_by_any_other_of_its_addresses() -> None:
+    script = """
+from tests.escape.gated import *
+places = [address("8.8.4.4"), address("2600::7")]
+import time; time.sleep(1.5)  # an address of IPv6 is tried out before it is used
+servers = [Server(host="8.8.4.4")]
+names = [f"{name}:{servers[0].port}" for name in ("four.test", "six.test")]
+print(said(behind_a_gate(f"print(reach('four.test', {servers[0].port}), reach('six.test', {servers[0].port}))", *names)))
+for reach in (host_rules.Reach(anyone=True),):
+    result = behind_a_gate(f"print(reach('8.8.4.4', {servers[0].port}), reach('2600::7', 80, family=10), reach('four.test', {servers[0].port}))", reach=reach)
+    print(said(result), sorted(set(refusals(result).values())))
+print(servers[0].accepted)
+"""
+    assert on_a_machine({"four.test": "8.8.4.4", "six.test": "2600::7"}, script) == [
+        "['gaierror gaierror']",
+        f"['ConnectionResetError ConnectionResetError gaierror'] {sorted({OWN_ADDRESS})!r}",
+        "0",
+    ]
+
+
+def test_metadata_services_are_reached_by_no_open_network() -> None:
+    places = "169.254.169.254 169.254.170.2 100.100.100.200 192.0.0.192 168.63.129.16".split()
+    sixes = "fd00:ec2::254 fd20:ce::254 ::ffff:169.254.169.254 64:ff9b::a9fe:a9fe".split()
+    script = f"""
+for each in {places!r}: print(reach(each, 80))
+for each in {sixes!r}: print(reach(each, 80, family=10))
+"""
+    result = behind_a_gate(script, reach=Reach(anyone=True))
+    assert said(result) == ["ConnectionResetError"] * 9
+
+
+def test_a_name_that_leads_to_a_metadata_service_leads_nowhere() -> None:
+    hosts = {"a.test": "100.100.100.200", "b.test": "fd00:ec2::254", "c.test": "192.0.0.192"}
+    script = """
+from tests.escape.gated import *
+result = behind_a_gate("print(reach('a.test', 80), reach('b.test', 80), reach('c.test', 80))", reach=host_rules.Reach(anyone=True))
+print(said(result), sorted(set(refusals(result).values())))
+"""
+    assert on_a_machine(hosts, script) == [
+        f"['gaierror gaierror gaierror'] {sorted({METADATA_ADDRESS, NOT_PUBLIC})!r}"
+    ]

@@ -114,7 +114,7 @@ print(reach("a.test", 80, request("evil.test"))[5:18], reach("a.test", 80, b"CON
     )
     assert said(result) == [
         "b'HTTP/1.1 200 OK'",
-        "ConnectionResetError",
+        "b'HTTP/1.1 403'",
         "'HTTP/1.1 403 'HTTP/1.1 403",
     ]
     assert b"evil" not in b"".join(web.heard)

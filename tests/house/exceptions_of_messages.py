@@ -12,7 +12,6 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.jail.kernel.syscall_table",  # names of system calls, and reasons for whoever reads the list
     "redoma.jail.probe.inside",  # a script that is run inside
     "redoma.egress.cache_store",  # SQL
-    "redoma.egress.guard",  # what is sent to a peer
     "redoma.integrations",  # what a model reads is English
     "redoma.mcp.approvals",  # what an agent reads is English
     "redoma.mcp.reports",
@@ -55,7 +54,7 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         *("[REDACTED: could not be read]", "redoma: git push:", "apply {0}"),
         *("/bin/sh -c {0} redoma {1}", "true {0}", "--description=a command of redoma"),
         *("kind IN ({0})", "at {0} ?", "head {0}:{1}", "Preview(id={0}, {1} changes)"),
-        *("Plan({0}, {1} steps)", "call {0}({1})", "Bad Gateway", "one run {0}"),
+        *("Plan({0}, {1} steps)", "call {0}({1})", "one run {0}"),
         "\\ No newline at end of file",
         *("Python {0}.{1}", "({0} bytes)", "every host", "every public host", "inspect: true"),
         # How a package manager is made to ask for something.

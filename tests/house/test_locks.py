@@ -17,7 +17,7 @@ RANGE = re.compile(r"^([A-Za-z0-9-]+)(.*?)(;.*)?$")
 
 # What our own dependencies bring along.
 BROUGHT = (
-    *("cffi", "msgpack", "pycparser", "typing-extensions"),
+    *("cffi", "hpack", "hyperframe", "msgpack", "pycparser", "typing-extensions"),
     *("anyio", "certifi", "httpcore", "idna", "joserfc", "lazy-importer"),
     *("backports-tarfile", "importlib-metadata", "jaraco-classes", "jaraco-context"),
     *("jaraco-functools", "jeepney", "more-itertools", "pywin32-ctypes", "secretstorage", "zipp"),

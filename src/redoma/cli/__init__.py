@@ -43,6 +43,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("redoma.cli.run:RUN", "run a command inside a sandbox"),
     "shell": ("redoma.cli.run:SHELL", "an interactive shell inside a sandbox"),
     "undo": ("redoma.cli.undo:UNDO", "take back what was applied"),
+    "login": ("redoma.cli.login:LOGIN", "logs you in at a provider, for tokens that are kept"),
+    "logout": ("redoma.cli.login:LOGOUT", "forgets a login and its tokens"),
     "vault": ("redoma.cli.vault:VAULT", "secrets that the egress gate adds to requests"),
 }
 

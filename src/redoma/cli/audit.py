@@ -11,8 +11,8 @@ from redoma.cli.options import CommandTable, Heading, Option, Sample, nearest
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
 from redoma.model.event import Kind
-from redoma.pipeline import audit_log
-from redoma.pipeline.audit_log import EntryFilter
+from redoma.pipeline import audit_reader
+from redoma.pipeline.audit_reader import EntryFilter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ AUDIT = CommandTable(
 
 @AUDIT.subcommand("list", "[FILTER]... [--limit N] [--json]", "the newest entries, one a line")
 def _list(options: CommandLine) -> int:
-    entries = audit_log.newest(limit_of(options, 50), wanted_of(options))
+    entries = audit_reader.newest(limit_of(options, 50), wanted_of(options))
     if options.json:
         _print(json.dumps([views.as_json(entry) for entry in entries]))
     else:
@@ -139,10 +139,10 @@ def _show(options: CommandLine) -> int:
         raise UsageError("redoma audit show takes one entry or run", hint="redoma audit list")
     which = options.words[0]
     if which.isascii() and which.isdigit() and len(which) < 19:
-        one = audit_log.one(int(which))
+        one = audit_reader.one(int(which))
         entries = [one] if one else []
     else:
-        entries = list(audit_log.entries(audit_log.EntryFilter(run=which)))
+        entries = list(audit_reader.entries(audit_reader.EntryFilter(run=which)))
     if not entries:
         sys.stderr.write(phrased("redoma: the audit log has no {0}\n", harmless(which)))
         return 1
@@ -162,12 +162,12 @@ def _tail(options: CommandLine) -> int:
     shown = views.json_line if options.json else views.line
     wanted = wanted_of(options)
     after = 0
-    for entry in audit_log.newest(limit_of(options, 10), wanted):
+    for entry in audit_reader.newest(limit_of(options, 10), wanted):
         _print(shown(entry))
         after = entry.seq
     if "--follow" in options.flags:
         sys.stdout.flush()
-        for entry in audit_log.follow(audit_log.behind(wanted, after)):
+        for entry in audit_reader.follow(audit_reader.behind(wanted, after)):
             _print(shown(entry))
             sys.stdout.flush()
     return 0
@@ -177,7 +177,7 @@ def _tail(options: CommandLine) -> int:
     "verify", "[--expect ENTRY:LINK] [--json]", "whether anybody changed the audit log, and where"
 )
 def _verify(options: CommandLine) -> int:
-    found = audit_log.verified(_expected(options.values.get("--expect")))
+    found = audit_reader.verified(_expected(options.values.get("--expect")))
     if options.json:
         _print(json.dumps(views.verification_json(found)))
     else:
@@ -193,7 +193,7 @@ def _export(options: CommandLine) -> int:
     shown = views.json_line if form == "jsonl" else views.csv_line
     if form == "csv":
         _print(views.CSV_HEAD)
-    for entry in audit_log.entries(wanted_of(options)):
+    for entry in audit_reader.entries(wanted_of(options)):
         _print(shown(entry))
     return 0
 
@@ -208,11 +208,11 @@ def _stats(options: CommandLine) -> int:
     if "--prometheus" in options.flags:
         if options.json:
             raise UsageError("--json and --prometheus do not go together")
-        sys.stdout.write(audit_log.prometheus(wanted))
+        sys.stdout.write(audit_reader.prometheus(wanted))
     elif options.json:
-        _print(json.dumps(views.stats_json(audit_log.stats(wanted))))
+        _print(json.dumps(views.stats_json(audit_reader.stats(wanted))))
     else:
-        _print(views.stats(audit_log.stats(wanted)))
+        _print(views.stats(audit_reader.stats(wanted)))
     return 0
 
 

@@ -13,7 +13,7 @@ from redoma.i18n import phrased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from redoma.pipeline.audit_log import AuditEntry, Stats, Verification
+    from redoma.pipeline.audit_reader import AuditEntry, Stats, Verification
 
 CSV_COLUMNS = "seq at kind run session caller command digest details link".split()
 CSV_HEAD = ",".join(CSV_COLUMNS)

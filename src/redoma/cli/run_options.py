@@ -57,7 +57,7 @@ TOUCHES = (
     Option(
         "--credential HOST=NAME",
         "adds the secret in a variable of yours to requests to that host, which the command never"
-        " sees; HOST=vault:NAME takes it from `redoma vault`",
+        " sees; HOST=vault:NAME takes it from `redoma vault`, HOST=login:NAME from `redoma login`",
         many=True,
         feeds="network.credentials",
     ),

@@ -7,40 +7,111 @@ writer up, and a thousand idle connections cost next to nothing.
 from __future__ import annotations
 
 import asyncio
+import select
 import ssl
 from contextlib import suppress
-from socket import MSG_PEEK, SHUT_RDWR, SHUT_WR
+from functools import partial
+from socket import MSG_PEEK, SHUT_RDWR, SHUT_WR, SO_LINGER, SOL_SOCKET
+from struct import pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from socket import socket
 
-READ = 1 << 16
+READ = 1 << 17
 _TLS_READ = 1 << 17
 _TLS_WRITE = 1 << 18
+_READABLE = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET
+_EVENTS = _READABLE | select.EPOLLOUT
+_AT_ONCE = 256
+
+
+def cut(sock: socket) -> None:
+    """Ends a connection so that the other side learns of it at once."""
+    with suppress(OSError):
+        sock.setsockopt(SOL_SOCKET, SO_LINGER, pack("ii", 1, 0))
+    sock.close()
+
+
+def settle(future: asyncio.Future[None]) -> None:
+    """Wakes whoever waits, if anybody still does."""
+    if not future.done():
+        future.set_result(None)
+
+
+class Readiness:
+    """Tells who has a socket when something happens on it: one edge-triggered epoll in the loop.
+
+    The loop's own readers are registered anew for each wait; here a socket is registered once.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._epoll = select.epoll()
+        self._told: dict[int, Callable[[], None]] = {}
+        loop.add_reader(self._epoll.fileno(), self._ready)
+
+    def watch(self, sock: socket, tell: Callable[[], None], events: int = _EVENTS) -> None:
+        """Calls `tell` whenever a socket can be read or written again, in place of who was told."""
+        number = sock.fileno()
+        known = number in self._told
+        self._told[number] = tell
+        if known:  # what came before is told once more, to the new one
+            self._epoll.modify(number, events)
+        else:
+            self._epoll.register(number, events)
+
+    def forget(self, sock: socket) -> None:
+        """Tells nobody of a socket any more; called before it is closed."""
+        number = sock.fileno()
+        if self._told.pop(number, None) is not None:
+            with suppress(OSError, ValueError):
+                self._epoll.unregister(number)
+
+    def close(self) -> None:
+        """Watches nothing more."""
+        self.loop.remove_reader(self._epoll.fileno())
+        self._epoll.close()
+
+    def _ready(self) -> None:
+        for number, _ in self._epoll.poll(0, _AT_ONCE):
+            tell = self._told.get(number)
+            if tell is not None:
+                tell()
 
 
 class SocketStream:
     """A socket. What was read of it already may be put back in front."""
 
-    def __init__(self, sock: socket, count: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self, sock: socket, readiness: Readiness, count: Callable[[int], None] | None = None
+    ) -> None:
         """`count` hears of every byte that is moved, and may stop it by an exception."""
         self.sock = sock
+        self.readiness = readiness
         self.taken = self.given = 0
+        self.count = count
         self._before = b""
-        self._count = count
-        self._loop = asyncio.get_running_loop()
+        self._reading: asyncio.Future[None] | None = None
+        self._writing: asyncio.Future[None] | None = None
+        self.listen()
+
+    def listen(self) -> None:
+        """Hears of its socket by itself again, after somebody else did."""
+        self.readiness.watch(self.sock, self._ready)
+
+    def _ready(self) -> None:
+        for waiting in (self._reading, self._writing):
+            if waiting is not None:
+                settle(waiting)
 
     async def read(self) -> bytes:
         """What has come, at least one byte; nothing at the end."""
-        if self._before:
-            before, self._before = self._before, b""
-            return before
-        data = await self._received()
-        self.taken += len(data)
-        if self._count is not None:
-            self._count(len(data))
+        while (data := self.poll()) is None:
+            # Who is cancelled here has taken nothing.
+            self._reading = self.readiness.loop.create_future()
+            await self._reading
         return data
 
     def poll(self) -> bytes | None:
@@ -53,38 +124,35 @@ class SocketStream:
         except BlockingIOError:
             return None
         self.taken += len(data)
-        if self._count is not None:
-            self._count(len(data))
+        if self.count is not None:
+            self.count(len(data))
         return data
-
-    async def _received(self) -> bytes:
-        """What has come; a reader that is cancelled meanwhile has taken nothing.
-
-        With `sock_recv` it may have: what came in the same moment would be gone, and with a part
-        of an audit log of TLS the whole connection.
-        """
-        while True:
-            try:
-                return self.sock.recv(READ)
-            except BlockingIOError:
-                ready = self._loop.create_future()
-                number = self.sock.fileno()
-                self._loop.add_reader(number, _tell, ready)
-                try:
-                    await ready
-                finally:
-                    self._loop.remove_reader(number)
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
         """Sends everything; a broken connection is an OSError."""
         self.given += len(data)
-        if self._count is not None:
-            self._count(len(data))
-        await self._loop.sock_sendall(self.sock, data)
+        if self.count is not None:
+            self.count(len(data))
+        view: bytes | bytearray | memoryview = data
+        while True:
+            try:
+                sent = self.sock.send(view)
+            except BlockingIOError:
+                self._writing = self.readiness.loop.create_future()
+                await self._writing
+                continue
+            if sent == len(view):
+                return
+            view = memoryview(view)[sent:]
 
     def put_back(self, data: bytes) -> None:
         """Has this read again, first."""
         self._before = data + self._before
+
+    def held(self) -> bytes:
+        """What was put back and nobody has read again; it is the caller's now."""
+        before, self._before = self._before, b""
+        return before
 
     async def end(self) -> None:
         """Says that nothing more is sent."""
@@ -107,14 +175,11 @@ class SocketStream:
         with suppress(OSError):
             self.sock.shutdown(SHUT_RDWR)
 
-    def close(self) -> None:
+    def close(self, *, abrupt: bool = False) -> None:
         """Closes the socket; nobody may be waiting to read."""
-        self.sock.close()
-
-
-def _tell(ready: asyncio.Future[None]) -> None:
-    if not ready.done():
-        ready.set_result(None)
+        if self.sock.fileno() >= 0:
+            self.readiness.forget(self.sock)
+            cut(self.sock) if abrupt else self.sock.close()
 
 
 class TlsStream(SocketStream):
@@ -127,8 +192,8 @@ class TlsStream(SocketStream):
         *,
         server_hostname: str | None = None,
     ) -> None:
-        super().__init__(below.sock)
         self._below = below
+        super().__init__(below.sock, below.readiness)
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(
@@ -138,25 +203,30 @@ class TlsStream(SocketStream):
             server_hostname=server_hostname,
         )
         # Two may write at once: an answer, and a record of TLS itself.
-        self._writing = asyncio.Lock()
+        self._flushing = asyncio.Lock()
+
+    def listen(self) -> None:
+        """Has the socket below hear of itself: whoever waits, waits there."""
+        self._below.listen()
+
+    @property
+    def protocol(self) -> str:
+        """What both sides have agreed to speak inside."""
+        return self._tls.selected_alpn_protocol() or ""
 
     async def handshake(self) -> None:
         """Agrees on keys; whoever does not trust the other makes it an ssl.SSLError."""
-        try:
-            await self._done(self._tls.do_handshake)
-        except ssl.SSLError:
-            await self._flush()  # the alert says why
-            raise
-        await self._flush()
-
-    async def _done(self, step: Callable[[], object]) -> None:
         while True:
             try:
-                step()
-                return
+                self._tls.do_handshake()
+                break
             except ssl.SSLWantReadError:
                 await self._flush()
                 await self._fill()
+            except ssl.SSLError:
+                await self._flush()  # the alert says why
+                raise
+        await self._flush()
 
     async def _fill(self) -> None:
         data = await self._below.read()
@@ -167,7 +237,7 @@ class TlsStream(SocketStream):
 
     async def _flush(self) -> None:
         if self._outgoing.pending:
-            async with self._writing:
+            async with self._flushing:
                 data = self._outgoing.read()
                 if data:
                     await self._below.write(data)
@@ -194,8 +264,7 @@ class TlsStream(SocketStream):
     def _at_hand(self) -> bytes | None:
         """What can be given without waiting; nothing at the end, None where more has to come."""
         if self._before:
-            before, self._before = self._before, b""
-            return before
+            return self.held()
         data, ended = self._decrypted()
         if not data and not ended:
             return None
@@ -238,38 +307,13 @@ class TlsStream(SocketStream):
 
 
 async def either_readable(one: SocketStream, other: SocketStream) -> None:
-    """Waits until something has come on one of two; nothing of it is taken.
-
-    A read that is cancelled may have taken bytes that nobody then has.
-    """
-    loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
-
-    def wake() -> None:
-        if not ready.done():
-            ready.set_result(None)
-
-    sockets = (one.sock, other.sock)
+    """Waits until something may have come on one of two; nothing of it is taken."""
+    readiness = one.readiness
+    ready: asyncio.Future[None] = readiness.loop.create_future()
     try:
-        for sock in sockets:
-            loop.add_reader(sock, wake)
+        for stream in (one, other):
+            readiness.watch(stream.sock, partial(settle, ready), _READABLE)
         await ready
     finally:
-        for sock in sockets:
-            loop.remove_reader(sock)
-
-
-async def relay(one: SocketStream, other: SocketStream) -> None:
-    """Moves bytes both ways until both sides have ended, or one of them breaks."""
-
-    async def copy(source: SocketStream, target: SocketStream) -> None:
-        while data := await source.read():
-            await target.write(data)
-        await target.end()
-
-    tasks = [asyncio.create_task(copy(one, other)), asyncio.create_task(copy(other, one))]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
+        for stream in (one, other):
+            stream.listen()

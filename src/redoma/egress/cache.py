@@ -11,6 +11,7 @@ import asyncio
 import re
 import time
 import uuid
+from contextlib import aclosing
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 
@@ -181,21 +182,37 @@ class ResponseCache:
             return response
         if self._varies(request, response) or not may_be_kept(request, response):
             return response
-        body, rest = await _collected(response.body)
-        if rest is not None:
-            return replace(response, body=rest)
-        self._store.keep(
-            key,
-            CachedResponse(
-                id=new_id(),
-                url=url_of(request),
-                status=response.status,
-                headers=_dated(response, self._clock()),
-                body=body,
-                checked=self._clock(),
-            ),
+        kept = CachedResponse(
+            id=new_id(),
+            url=url_of(request),
+            status=response.status,
+            headers=_dated(response, self._clock()),
+            body=b"",
+            checked=self._clock(),
         )
+        if isinstance(response.body, bytes):
+            body = response.body
+        elif response.header(b"content-length") is None:
+            # Nobody knows when it ends: it is passed on as it comes, and kept when it has ended.
+            return replace(response, body=self._passing(key, kept, response.body))
+        else:
+            body, rest = await _collected(response.body)
+            if rest is not None:
+                return replace(response, body=rest)
+        self._store.keep(key, replace(kept, body=body))
         return replace(response, body=body, headers=(*response.headers, (SAYS, b"stored")))
+
+    async def _passing(
+        self, key: str, kept: CachedResponse, body: AsyncIterator[bytes]
+    ) -> AsyncIterator[bytes]:
+        whole = bytearray()
+        async with aclosing(body) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                if len(whole) <= _LARGEST:
+                    whole += piece
+                yield piece
+        if len(whole) <= _LARGEST:
+            self._store.keep(key, replace(kept, body=bytes(whole)))
 
     def _varies(self, request: HttpRequest, response: HttpResponse) -> bool:
         """Whether a host says that its answer depends on something that is left out of the key."""
@@ -272,11 +289,9 @@ def _seconds(value: bytes | None, now: float) -> float | None:
 
 
 async def _collected(
-    body: bytes | AsyncIterator[bytes],
+    body: AsyncIterator[bytes],
 ) -> tuple[bytes, AsyncIterator[bytes] | None]:
     """All of a body; or, where it is too long to be kept, a way to go on reading it."""
-    if isinstance(body, bytes):
-        return body, None
     whole = bytearray()
     async for piece in body:
         whole += piece

@@ -43,7 +43,7 @@ class Authority:
             ]
         )
         self._own = self._signed_by_itself()
-        self._contexts: dict[str, tuple[float, ssl.SSLContext]] = {}
+        self._contexts: dict[tuple[str, bool], tuple[float, ssl.SSLContext]] = {}
         self._lock = allocate_lock()
 
     @property
@@ -51,21 +51,22 @@ class Authority:
         """What a sandbox has to trust, as PEM."""
         return self._own.public_bytes(serialization.Encoding.PEM)
 
-    def context(self, name: str) -> ssl.SSLContext:
+    def context(self, name: str, *, http_2: bool = False) -> ssl.SSLContext:
         """For a server that is `name`, to whoever trusts this authority."""
+        key = (name, http_2)
         with self._lock:
-            until, made = self._contexts.get(name, (0.0, None))
+            until, made = self._contexts.get(key, (0.0, None))
             if made is None or until < time.monotonic():
                 if len(self._contexts) >= _MOST_NAMES:
                     self._contexts.clear()
                 made = self._context(name)
-                self._contexts[name] = (time.monotonic() + _LEAF_DAYS * _DAY / 2, made)
+                made.set_alpn_protocols(["h2", "http/1.1"] if http_2 else ["http/1.1"])
+                self._contexts[key] = (time.monotonic() + _LEAF_DAYS * _DAY / 2, made)
             return made
 
     def _context(self, name: str) -> ssl.SSLContext:
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         made.minimum_version = ssl.TLSVersion.TLSv1_2
-        made.set_alpn_protocols(["http/1.1"])
         chain = self._leaf(name).public_bytes(serialization.Encoding.PEM) + self.certificate
         key = self._leaf_key.private_bytes(
             serialization.Encoding.PEM,

@@ -28,13 +28,17 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}\Z")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}\Z")
 _FORMS = ("bearer", "basic")
+_KEPT = ("vault", "login")
 # What the gate itself decides by, or what frames a request.
 _NOT_A_CREDENTIAL = frozenset(
     "host connection content-length transfer-encoding upgrade expect te trailer".split()
 )
 _FORM = "HOST[:PORT]=[bearer:|basic:|HEADER:]VARIABLE"
+# Shorter ones would be found everywhere, and guessed in a moment.
+_SHORTEST = 4
 _WITHOUT_BODY = (204, 304)
 _PLAIN = (b"", b"identity")
+_PACKINGS = (b"accept-encoding", b"grpc-accept-encoding")
 _PACKED = (b"gzip", b"x-gzip", b"deflate")
 # Reads the head of either form of them by itself.
 _EITHER = zlib.MAX_WBITS | 32
@@ -53,11 +57,11 @@ def read(text: str) -> Credential:
     if colon and not (port.isascii() and port.isdigit() and 0 < int(port[:6]) <= LAST_PORT):
         raise _cannot_read(text, f"{port!r} is no port")
     words = given.split(":")
-    in_vault = len(words) > 1 and words[-2] == "vault"
-    secret = words.pop() if in_vault else ""
+    kept = words[-2] if len(words) > 1 and words[-2] in _KEPT else ""
+    named = words.pop() if kept else ""
     source = words.pop()
     how = words.pop() if words else "bearer"
-    if words or not _NAME.match(secret if in_vault else source) or not _HEADER.match(how):
+    if words or not _NAME.match(named or source) or not _HEADER.match(how):
         raise _cannot_read(text, "after = stands where the secret is")
     header = "authorization" if how in _FORMS else how.lower()
     if header in _NOT_A_CREDENTIAL:
@@ -68,8 +72,9 @@ def read(text: str) -> Credential:
         port=int(port) if colon else 443,
         header=header,
         form=how if how in _FORMS else "plain",
-        variable="" if secret else source,
-        secret=secret,
+        variable="" if kept else source,
+        secret=named if kept == "vault" else "",
+        login=named if kept == "login" else "",
     )
 
 
@@ -95,7 +100,7 @@ def read_all(texts: Sequence[str], granted: Sequence[str]) -> tuple[Credential, 
 
 
 def _cannot_read(text: str, why: str) -> UsageError:
-    hint = f"form: {_FORM}, or vault:NAME in the place of VARIABLE"
+    hint = f"form: {_FORM}, or vault:NAME or login:NAME in the place of VARIABLE"
     return UsageError(f"the credential {text!r} cannot be read: {why}", hint=hint)
 
 
@@ -106,6 +111,13 @@ def header_value(credential: Credential, secret: Secret) -> bytes:
         raise UsageError(
             f"the secret for {credential.host} cannot be sent in a header",
             hint="a secret is one line of printable ASCII",
+        )
+    user, _, password = text.partition(":")
+    if len((password or user) if credential.form == "basic" else text) < _SHORTEST:
+        raise UsageError(
+            f"the secret for {credential.host} has fewer than {_SHORTEST} characters: it could not"
+            " be told from other text, and so not be kept from the command",
+            hint="a secret has four characters or more",
         )
     if credential.form == "bearer":
         return b"Bearer " + text.encode()
@@ -127,8 +139,9 @@ class CredentialHandler:
             value = header_value(credential, secret)
             self._values.setdefault(key, []).append((credential.header.encode(), value))
             text = secret.reveal().strip()
-            # Of user:password the password is the secret part, alone as well.
-            parts = [text, text.partition(":")[2]] if credential.form == "basic" else [text]
+            # Of user:password the password is the secret part, alone as well; without one the user.
+            user, _, password = text.partition(":")
+            parts = [text, password or user] if credential.form == "basic" else [text]
             parts.append(value.rpartition(b" ")[2].decode())
             needles = {form for part in parts if part for form in hidden_forms(part)}
             kept = {*self._hidden.get(key, ()), *needles}
@@ -141,7 +154,7 @@ class CredentialHandler:
         if added is None or request.scheme != "https":
             return await forward(request)
         # A body that is compressed has to be unpacked to be searched.
-        replaced = {b"accept-encoding", *(name for name, _ in added)}
+        replaced = {*_PACKINGS, *(name for name, _ in added)}
         headers = [each for each in request.headers if each[0] not in replaced]
         headers += [*added, (b"accept-encoding", b"identity")]
         hidden = self._hidden[key]
@@ -171,8 +184,9 @@ def _without(response: HttpResponse, hidden: tuple[bytes, ...]) -> HttpResponse:
 
 def _searched_in(response: HttpResponse, hidden: tuple[bytes, ...]) -> HttpResponse:
     body = response.body
-    searched = starred(body, hidden) if isinstance(body, bytes) else _searched(body, hidden)
-    return replace(response, body=searched)
+    if isinstance(body, bytes):
+        return replace(response, body=starred(body, hidden))
+    return replace(response, body=_searched(body, hidden, response.trailers))
 
 
 def starred(data: bytes, hidden: tuple[bytes, ...]) -> bytes:
@@ -183,7 +197,11 @@ def starred(data: bytes, hidden: tuple[bytes, ...]) -> bytes:
     return data
 
 
-async def _searched(body: AsyncIterator[bytes], hidden: tuple[bytes, ...]) -> AsyncIterator[bytes]:
+async def _searched(
+    body: AsyncIterator[bytes],
+    hidden: tuple[bytes, ...],
+    trailers: list[tuple[bytes, bytes]] | None = None,
+) -> AsyncIterator[bytes]:
     """The same body; a secret may begin in one piece and end in another."""
     keep = max((len(secret) for secret in hidden), default=1) - 1
     held = b""
@@ -196,6 +214,8 @@ async def _searched(body: AsyncIterator[bytes], hidden: tuple[bytes, ...]) -> As
                 held = held[end:]
     if held:
         yield held
+    if trailers:
+        trailers[:] = _without_in(tuple(trailers), hidden)
 
 
 def decoded(response: HttpResponse) -> HttpResponse:
@@ -203,13 +223,15 @@ def decoded(response: HttpResponse) -> HttpResponse:
     codings = [
         word.strip().lower()
         for name, value in response.headers
-        if name == b"content-encoding"
+        if name in (b"content-encoding", b"grpc-encoding")
         for word in value.split(b",")
     ]
     codings = [coding for coding in codings if coding not in _PLAIN]
     if not codings or response.body == b"":
         return response
-    if len(codings) > 1 or codings[0] not in _PACKED:
+    # What gRPC packs is packed message by message.
+    in_messages = response.header(b"grpc-encoding") not in (None, *_PLAIN)
+    if len(codings) > 1 or codings[0] not in _PACKED or in_messages:
         raise UpstreamFailed(PACKED)
     headers = tuple(each for each in response.headers if each[0] not in _ABOUT_THE_PACKED)
     return replace(response, headers=headers, body=_unpacked(response.body))

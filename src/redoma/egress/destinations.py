@@ -19,12 +19,15 @@ from socket import (
 )
 
 from redoma.egress import host_rules
-from redoma.egress.hosts import normal
-from redoma.jail.kernel.netns import inode_of
+from redoma.egress.hosts import carried, is_metadata, normal
+from redoma.jail.kernel.netns import inode_of, leads_here
 from redoma.jail.kernel.process import process_tree
 from redoma.model.errors import UsageError
 from redoma.model.network import (
+    METADATA_ADDRESS,
     NOT_GRANTED,
+    NOT_PUBLIC,
+    OWN_ADDRESS,
     PORT_BLOCKED,
     PORT_NOT_GRANTED,
     UNREACHABLE,
@@ -56,12 +59,42 @@ def judged(reach: Reach, name: str, place: tuple[str, int]) -> Connection:
     found = host_rules.for_name(reach, name) if name else host_rules.for_address(reach, address)
     if not found:
         return refused(about, NOT_GRANTED)
+    if not name and found == [host_rules.ANYONE] and not reach.mock and forbidden(address):
+        return refused(about, forbidden(address))
     if port in reach.blocked_ports:
         return refused(about, PORT_BLOCKED)
     rule = host_rules.on_port(found, port)
     if rule is None:
         return refused(about, PORT_NOT_GRANTED)
     return replace(about, allowed=True, rule=rule.text)
+
+
+def forbidden(address: str) -> str:
+    """Why no name leads to an address, whoever owns the name; nothing where it may."""
+    if is_metadata(address):
+        return METADATA_ADDRESS
+    inner = carried(address)
+    try:
+        here = leads_here(inet_pton(AF_INET6 if ":" in inner else AF_INET, inner))
+    except (OSError, ValueError):
+        here = True  # what cannot be looked up is not dialled
+    return OWN_ADDRESS if here else ""
+
+
+def why_not(rules: list[HostRule], address: str) -> str:
+    """Why a granted name is not dialled at an address; nothing where it is.
+
+    Attack: a name whose owner points it at this machine, by any of its addresses, or at the place
+    where a cloud hands out credentials.
+    """
+    fit = [rule for rule in rules if host_rules.may_be_at(rule, address)]
+    if not fit:
+        return NOT_PUBLIC
+    # A network that was granted is no such place in it, unless it is nothing else.
+    base = [rule.inside.partition("/")[0] for rule in fit if rule.inside]
+    if any(each == address or (each and forbidden(each)) for each in base):
+        return ""
+    return forbidden(address)
 
 
 def granted(reach: Reach, host: str, port: int) -> bool:

@@ -13,9 +13,9 @@ from socket import AF_INET, AF_INET6, SOCK_STREAM, getaddrinfo, inet_ntop, inet_
 from struct import pack, unpack_from
 
 from redoma.base.cores import SimpleQueue
-from redoma.egress import host_rules
+from redoma.egress import destinations, host_rules
 from redoma.egress.hosts import normal
-from redoma.model.network import NOT_FOUND, NOT_GRANTED, NOT_PUBLIC, TOO_MANY_NAMES, Connection
+from redoma.model.network import NOT_FOUND, NOT_GRANTED, TOO_MANY_NAMES, Connection
 from redoma.model.value import Value
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ _IPPROTO_IP, _IPPROTO_IPV6, _IP_PKTINFO, _IPV6_PKTINFO = 0, 41, 8, 50
 _AT_ONCE = 64
 _LARGEST = 4096
 _MOST_BY_TCP = 1 << 16
-_LOOPBACK = {A: inet_pton(AF_INET, "127.0.0.1"), AAAA: inet_pton(AF_INET6, "::1")}
+_LOOPBACK = (inet_pton(AF_INET, "127.0.0.1"), inet_pton(AF_INET6, "::1"))
 MOST_RESOLVED = 1000
 _MOST_THREADS = 4
 _MOST_WAITING = 512
@@ -116,13 +116,18 @@ def _extension(data: bytes, at: int) -> bool:
 
 
 def answer(question: DnsQuestion, code: int, addresses: tuple[bytes, ...] = ()) -> bytes:
-    """The answer to a question: a code, and addresses of the kind that was asked for."""
+    """The answer to a question: a code, and those addresses that are of the kind asked for.
+
+    Any other kind has no answer: no hint at QUIC, no key to encrypt a name with.
+    """
     if not question.readable:
         code, addresses = FORMAT_ERROR, ()
     flags = 0x8080 | code | (0x0100 if question.recursive else 0)
+    given = [(A if len(each) == 4 else AAAA, each) for each in addresses]
+    given = [each for each in given if question.kind in (each[0], ANY)]
     records = b"".join(
-        pack("!HHHIH", 0xC000 | _HEAD, question.kind, _INTERNET, SECONDS, len(each)) + each
-        for each in addresses
+        pack("!HHHIH", 0xC000 | _HEAD, kind, _INTERNET, SECONDS, len(each)) + each
+        for kind, each in given
     )
     # Who takes extensions is told that we do, and nothing more.
     extra = pack("!BHHIH", 0, _OPT, 1232, 0, 0) if question.extended else b""
@@ -131,7 +136,7 @@ def answer(question: DnsQuestion, code: int, addresses: tuple[bytes, ...] = ()) 
         question.identity,
         flags,
         1 if question.asked else 0,
-        len(addresses),
+        len(given),
         0,
         1 if extra else 0,
     )
@@ -203,12 +208,11 @@ class NameServer:
         """Calls `reply` with the answer, now or when the machine's resolver has spoken."""
         self._ledger.questions += 1
         name = normal(question.name)
-        if not question.readable or not name or question.kind in (PTR, ANY):
+        if not question.readable or not name or question.kind == PTR:
             reply(answer(question, NO_SUCH_NAME))
             return
         if name == host_rules.LOCALHOST or name.endswith(".localhost"):
-            own = _LOOPBACK.get(question.kind)
-            reply(answer(question, OK, (own,) if own else ()))
+            reply(answer(question, OK, _LOOPBACK))
             return
         if self._reach.mock and not self._from_search_list(name):
             reply(self._about(question, name, found=True))  # whatever it is, nobody is asked
@@ -235,10 +239,11 @@ class NameServer:
             return
 
         def told(addresses: tuple[str, ...]) -> None:
-            fit = tuple(a for a in addresses if any(host_rules.may_be_at(r, a) for r in granted))
+            refusals = {each: destinations.why_not(granted, each) for each in addresses}
+            fit = tuple(each for each, why in refusals.items() if not why)
             if not fit:
                 where = addresses[0] if addresses else ""
-                self.refuse(name, NOT_PUBLIC if addresses else NOT_FOUND, where)
+                self.refuse(name, refusals.get(where, NOT_FOUND), where)
             then(fit)
 
         self._resolver.ask(name, told)
@@ -256,9 +261,7 @@ class NameServer:
         if addresses is None:
             self.refuse(name, TOO_MANY_NAMES)
             return answer(question, NO_SUCH_NAME)
-        given = {A: addresses[:1], AAAA: addresses[1:]}
-        # Any other kind has no answer: no hint at QUIC, no key to encrypt a name with.
-        return answer(question, OK, given.get(question.kind, ()))
+        return answer(question, OK, addresses)
 
     def _from_search_list(self, name: str) -> bool:
         """Whether a C library only tries another name with an ending of the machine's own."""

@@ -14,10 +14,12 @@ from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
     from typing import Protocol, TypeAlias
 
     from redoma.egress.async_streams import SocketStream
+    from redoma.model.grant import Secret
+    from redoma.model.network import Reach
 
     Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
     Forward: TypeAlias = Callable[["HttpRequest"], Awaitable["HttpResponse"]]
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
         async def handle(self, request: HttpRequest, forward: Forward) -> HttpResponse: ...
 
-    from collections.abc import Iterable
+
 BY = "mock"
 _JSON = ("content-type", "application/json")
 USUAL = MockedAnswer(headers=(_JSON,), body=json.dumps({"mocked": True}).encode() + b"\n")
@@ -132,6 +134,8 @@ class HttpRequest(Value):
     inform: Inform
     # Whether the client asks to speak WebSocket from here on.
     upgrade: bool = False
+    # Which rule has granted it, as a person wrote it.
+    rule: str = ""
 
     def header(self, name: bytes) -> bytes | None:
         """The first value of a header, or None."""
@@ -145,6 +149,8 @@ class HttpResponse(Value):
     reason: bytes = b""
     headers: Headers = ()
     body: bytes | AsyncIterator[bytes] = b""
+    # What HTTP/2 says behind the body; complete when that has been read.
+    trailers: list[tuple[bytes, bytes]] | None = None
     # Who answered instead of the host, for the audit log: "cache", "mock".
     by: str = ""
     asked: Asked | None = None
@@ -215,3 +221,35 @@ def shown(headers: Headers) -> tuple[tuple[str, str], ...]:
         text = name.decode("latin-1")
         told.append((text, value.decode("latin-1")[:_LONGEST] if text in _SHOWN else LEFT_OUT))
     return tuple(told)
+
+
+def handlers(reach: Reach, secrets: tuple[Secret, ...] = ()) -> tuple[Handler, ...]:
+    """The handlers of one gate; a mock stands alone, since nothing is behind it."""
+    if reach.mock:
+        return (MockHandler(reach.mocks),)
+    row: list[Handler] = []
+    if reach.cache:
+        from redoma.base import own_directories
+        from redoma.egress.cache import ResponseCache
+        from redoma.egress.cache_store import CacheStore
+
+        row.append(
+            ResponseCache(reach, CacheStore(own_directories.made_cache()), private(reach, secrets))
+        )
+    if reach.credentials:
+        from redoma.egress.credentials import CredentialHandler
+
+        # The last before the host: nobody else in the row sees what it adds.
+        row.append(CredentialHandler(tuple(zip(reach.credentials, secrets, strict=True))))
+    return tuple(row)
+
+
+def private(reach: Reach, secrets: tuple[Secret, ...]) -> dict[str, str]:
+    """For each host one name for all that is added to its requests, and how."""
+    from hashlib import sha256
+
+    found: dict[str, str] = {}
+    for each, secret in zip(reach.credentials, secrets, strict=True):
+        told = (found.get(each.host, ""), str(each.port), each.header, each.form, secret.reveal())
+        found[each.host] = sha256("\0".join(told).encode()).hexdigest()
+    return found

@@ -20,6 +20,11 @@ _NOT_PUBLIC_V4 = """
     192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24
     198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 168.63.129.16/32
 """.split()
+# Where clouds hand out credentials, under whatever name: never reached unless granted as such.
+_METADATA = """
+    169.254.0.0/16 100.100.100.200/32 192.0.0.192/32 168.63.129.16/32 fe80::/10 fd00:ec2::/32
+    fd20:ce::/32 fd00:42::42/128
+""".split()
 # Everything public is below 2000::/3; these parts of it lead elsewhere: Teredo and other tunnels,
 # documentation, 6to4, which carries an IPv4 address that would not be looked at.
 _PUBLIC_V6 = "2000::/3"
@@ -93,12 +98,24 @@ def is_public(text: str) -> bool:
     value, bits = found
     if bits == _V4_BITS:
         return not any(within(value, bits, each) for each in _NOT_PUBLIC_V4)
-    if any(within(value, bits, each) for each in _CARRIES_V4):
-        inner = (value & 0xFFFFFFFF).to_bytes(4, "big")
-        return is_public(inet_ntop(AF_INET, inner))
+    if carried(text) != text:
+        return is_public(carried(text))
     if not within(value, bits, _PUBLIC_V6):
         return False
     return not any(within(value, bits, each) for each in _NOT_PUBLIC_V6)
+
+
+def carried(text: str) -> str:
+    """The IPv4 address that an address of IPv6 stands for, or the address itself."""
+    found = number(text)
+    if found is None or not any(within(*found, each) for each in _CARRIES_V4):
+        return text
+    return inet_ntop(AF_INET, (found[0] & 0xFFFFFFFF).to_bytes(4, "big"))
+
+
+def is_metadata(text: str) -> bool:
+    """Whether a cloud's machines find their credentials at an address."""
+    return any(is_inside(carried(text), each) for each in _METADATA)
 
 
 def is_inside(text: str, inside: str) -> bool:

@@ -99,7 +99,7 @@ class Ledger:
         self.refusals = 0
         self.requests = 0
         self.questions = 0
-        # The gate and its inspector are two threads.
+        # Whoever asks for all of it is another thread than the gate.
         self._lock = allocate_lock()
 
     @property

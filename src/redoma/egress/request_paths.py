@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from redoma.model.network import MANY_READINGS, REQUEST_NOT_GRANTED
+from redoma.model.network import MANY_READINGS, REQUEST_NOT_GRANTED, SMALL_METHOD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ _BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _OVERLONG = re.compile("[\xc0\xc1]|\xe0[\x80-\x9f]|\xf0[\x80-\x8f]")
 _SLASHES = re.compile(r"/{2,}")
 _PARAMETERS = re.compile(r";[^/]*")
+_QUERY = re.compile(r"[?#].*", re.S)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_LOOK_ALIKES = str.maketrans(
+    {"∕": "/", "⁄": "/", "⧸": "/", "∖": "\\", "⧵": "\\", "。": ".", "․": "."}
+)
 # Each further round of escapes is one more server behind another; nobody writes more.
 _ROUNDS = 3
 _MOST_READINGS = 100
@@ -37,7 +42,10 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 def granting(rules: Iterable[HostRule], method: str, target: str) -> tuple[HostRule | None, str]:
     """The rule that grants a request, or why none does."""
+    rules = list(rules)
     fit = [rule for rule in rules if not rule.methods or _method_fits(method, rule.methods)]
+    if not fit and method != method.upper():
+        return None, SMALL_METHOD
     whole = next((rule for rule in fit if not rule.path), None)
     if whole is not None:
         return whole, ""
@@ -90,8 +98,8 @@ def readings(path: str) -> tuple[str, ...]:
             break
     else:
         return ()
-    # A path that ends early for whoever reads C strings is nobody's.
-    if any("\0" in e or not e.startswith("/") or _OVERLONG.search(e) for e in found):
+    # What ends early for whoever reads C strings or lines is nobody's path.
+    if any(_CONTROL.search(e) or not e.startswith("/") or _OVERLONG.search(e) for e in found):
         return ()
     return tuple(found)
 
@@ -103,7 +111,33 @@ def _rewritten(path: str) -> tuple[str, ...]:
         _PARAMETERS.sub("", path),
         _SLASHES.sub("/", path),
         _without_dots(path),
+        # A query or a fragment for whoever decodes first and looks for them then.
+        _QUERY.sub("", path),
+        # A name without its end: some file systems know no blanks or dots there.
+        "/".join(_trimmed(segment) for segment in path.split("/")),
+        *(() if path.isascii() else _in_ascii(path)),
     )
+
+
+def _trimmed(segment: str) -> str:
+    """A part of a path without blanks around it and dots behind it; of dots alone the one above."""
+    if not segment.strip(". "):
+        return segment if segment in ("", ".", "..") else ".." if "." in segment else ""
+    return segment.lstrip(" ").rstrip(". ")
+
+
+def _in_ascii(path: str) -> tuple[str, ...]:
+    """What is left of letters of other alphabets where they are normalised, or cut to a byte."""
+    from unicodedata import category, normalize
+
+    try:
+        text = path.encode("latin-1").decode()
+    except UnicodeError:
+        return ()
+    shown = "".join(char for char in text if category(char) != "Cf")
+    folded = normalize("NFKC", shown).translate(_LOOK_ALIKES)
+    cut = "".join(chr(ord(char) & 0xFF) if ord(char) > 0xFF else char for char in text)
+    return tuple(each.encode().decode("latin-1") for each in (shown, folded, cut))
 
 
 def _plain(match: re.Match[str]) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from redoma.model.value import Value
 
 _HANDSHAKE, _CLIENT_HELLO = 22, 1
-_SERVER_NAME, _ENCRYPTED_HELLO = 0, 0xFE0D
+_SERVER_NAME, _PROTOCOLS, _ENCRYPTED_HELLO = 0, 16, 0xFE0D
 _LARGEST_RECORD = 1 << 14
 # With keys of the newest kind and every extension in use a hello has about four thousand bytes.
 LARGEST = 1 << 16
+# Attack: one byte in each record, and each record read again for each that comes.
+_MOST_RECORDS = 1024
 # What a server says to a name that it does not have: fatal, unrecognised name.
 UNRECOGNISED_NAME = b"\x15\x03\x01\x00\x02\x02\x70"
 
@@ -20,6 +22,8 @@ class ClientHello(Value):
     # It is not TLS, or not as anybody would write it.
     unreadable: bool = False
     name: str = ""
+    # What it offers to speak inside, such as "h2".
+    protocols: tuple[str, ...] = ()
     # A second name may stand in a part that only the server can read.
     hidden_name: bool = False
 
@@ -28,15 +32,20 @@ MORE = ClientHello()
 UNREADABLE = ClientHello(complete=True, unreadable=True)
 
 
-def read(data: bytes) -> ClientHello:
+def read(data: bytes | bytearray) -> ClientHello:
     """What is known of a client's hello from the bytes so far."""
     message = bytearray()
-    at = 0
+    at = records = 0
     while at + 5 <= len(data):
+        records += 1
         kind, major = data[at], data[at + 1]
         size = int.from_bytes(data[at + 3 : at + 5], "big")
         if kind != _HANDSHAKE or major != 3 or not 0 < size <= _LARGEST_RECORD:
             return UNREADABLE
+        if records > _MOST_RECORDS:
+            return UNREADABLE
+        if at + 5 + size > len(data) and at:
+            break
         message += data[at + 5 : at + 5 + size]
         at += 5 + size
         if message and message[0] != _CLIENT_HELLO:
@@ -91,6 +100,7 @@ def _hello(body: bytes) -> ClientHello:
 
 def _extensions(reader: _HelloReader) -> ClientHello:
     name, hidden = "", False
+    protocols: list[str] = []
     seen: set[int] = set()
     while reader.more():
         kind = int.from_bytes(reader.take(2), "big")
@@ -101,6 +111,10 @@ def _extensions(reader: _HelloReader) -> ClientHello:
         seen.add(kind)
         if kind == _ENCRYPTED_HELLO:
             hidden = True
+        elif kind == _PROTOCOLS:
+            offered = _HelloReader(_HelloReader(value).sized(2))
+            while offered.more():
+                protocols.append(offered.sized(1).decode("latin-1"))
         elif kind == _SERVER_NAME:
             entries = _HelloReader(_HelloReader(value).sized(2))
             if int.from_bytes(entries.take(1), "big") != 0:
@@ -108,4 +122,4 @@ def _extensions(reader: _HelloReader) -> ClientHello:
             name = entries.sized(2).decode("ascii")
             if entries.more() or not name:
                 return UNREADABLE
-    return ClientHello(complete=True, name=name, hidden_name=hidden)
+    return ClientHello(complete=True, name=name, protocols=tuple(protocols), hidden_name=hidden)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import ssl
 
 from redoma.base.paths import is_below
 from redoma.egress import client_settings
@@ -18,6 +17,7 @@ from redoma.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterable, Iterator
 
     from redoma.egress.certificates import Authority
@@ -82,6 +82,8 @@ def names_own() -> bool:
 
 def trust() -> ssl.SSLContext:
     """What the gate trusts when it reaches a host itself: the same as programs outside."""
+    import ssl
+
     context = ssl.create_default_context()
     known = _all()
     try:

@@ -1,26 +1,37 @@
-"""The host's side of an inspected connection: dials it, checks who it is, and asks it."""
+"""The host's side of a connection: dials it, checks who it is, and asks it in HTTP/1."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from contextlib import suppress
-from socket import AF_INET, AF_INET6, IPPROTO_TCP, SOCK_STREAM, TCP_NODELAY, socket
+from errno import EINPROGRESS
+from functools import partial
+from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_ERROR, SOCK_STREAM, SOL_SOCKET, TCP_NODELAY
+from socket import socket as new_socket
 
 import h11
 
-from redoma.egress.async_streams import SocketStream, TlsStream
+from redoma.egress.async_streams import SocketStream, TlsStream, settle
 from redoma.egress.exchange import HttpResponse, UpstreamFailed
 from redoma.model.network import BROKEN, CERTIFICATE, UNREACHABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from socket import socket
 
+    from redoma.egress.async_streams import Readiness
+    from redoma.egress.downstream import Patience
     from redoma.egress.exchange import Headers, HttpRequest, RequestBody
 
 _DIAL_SECONDS = 10.0
+# RFC 8305: how long one address may be silent before the next is tried beside it.
+_HEAD_START = 0.25
 _HANDSHAKE_SECONDS = 20.0
+# A host may think for minutes before it says the next thing.
+ANSWER_SECONDS = 900.0
 _LARGEST_HEAD = 1 << 18
 # About one connection, and so not about the one behind it.
 _OF_ONE_CONNECTION = frozenset(
@@ -28,6 +39,7 @@ _OF_ONE_CONNECTION = frozenset(
     b" http2-settings".split()
 )
 _NEVER_DROPPED = frozenset((b"host", b"content-length", b"authorization"))
+_ASKED_TWICE = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 def end_to_end(fields: Headers) -> Headers:
@@ -42,65 +54,139 @@ def end_to_end(fields: Headers) -> Headers:
     return tuple((name, value) for name, value in fields if name not in dropped)
 
 
-def trust() -> ssl.SSLContext:
+def trust(*protocols: str) -> ssl.SSLContext:
     """Whom the gate itself trusts: whoever programs of the caller trust, and nobody else."""
     from redoma.egress import trust_store
 
     context = trust_store.trust()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols([*protocols, "http/1.1"])
     return context
+
+
+async def dialled(places: list[tuple[str, int]], readiness: Readiness) -> tuple[socket, str]:
+    """A connection to the first place that answers, and its address; Failed where none does.
+
+    Attack on patience: a host whose first address is dead. The next one gets its chance a quarter
+    of a second later, beside it (RFC 8305).
+    """
+    try:
+        async with asyncio.timeout(_DIAL_SECONDS):
+            if len(places) == 1:
+                return await _dial(places[0], readiness)
+            return await _raced(interleaved(places), readiness)
+    except (OSError, TimeoutError) as error:
+        raise UpstreamFailed(UNREACHABLE) from error
+
+
+def interleaved(places: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """The same, so that each other one is of the other family; the first stays the first."""
+    left = list(places)
+    made: list[tuple[str, int]] = []
+    while left:
+        last = ":" in made[-1][0] if made else None
+        other = next((each for each in left if (":" in each[0]) is not last), left[0])
+        left.remove(other)
+        made.append(other)
+    return made
+
+
+async def _raced(places: list[tuple[str, int]], readiness: Readiness) -> tuple[socket, str]:
+    under_way: set[asyncio.Task[tuple[socket, str]]] = set()
+    left = list(places)
+    try:
+        while left or under_way:
+            if left:
+                under_way.add(asyncio.create_task(_dial(left.pop(0), readiness)))
+            done, under_way = await asyncio.wait(
+                under_way,
+                timeout=_HEAD_START if left else None,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            found = [task.result() for task in done if task.exception() is None]
+            for sock, _ in found[1:]:
+                sock.close()
+            if found:
+                return found[0]
+        raise UpstreamFailed(UNREACHABLE)
+    finally:
+        for task in under_way:
+            task.cancel()
+
+
+async def _dial(place: tuple[str, int], readiness: Readiness) -> tuple[socket, str]:
+    address, port = place
+    sock = new_socket(AF_INET6 if ":" in address else AF_INET, SOCK_STREAM)
+    try:
+        sock.setblocking(False)  # noqa: FBT003
+        error = sock.connect_ex((address, port))
+        if error == EINPROGRESS:
+            connected: asyncio.Future[None] = readiness.loop.create_future()
+            readiness.watch(sock, partial(settle, connected))
+            await connected
+            readiness.forget(sock)
+            error = sock.getsockopt(SOL_SOCKET, SO_ERROR)
+        if error:
+            raise OSError(error, os.strerror(error))
+        sock.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+    except BaseException:
+        readiness.forget(sock)
+        sock.close()
+        raise
+    return sock, address
 
 
 class Upstream:
     """The host behind one connection of a command; dialled when it is first needed."""
 
     def __init__(
-        self, name: str, places: list[tuple[str, int]], context: ssl.SSLContext | None
+        self,
+        name: str,
+        places: list[tuple[str, int]],
+        readiness: Readiness,
+        context: ssl.SSLContext | None = None,
+        patience: Patience = lambda _: None,
     ) -> None:
         self.name = name
         # Where it was reached in the end.
         self.address = ""
         self.places = places
+        self._readiness = readiness
         self._context = context
+        self._patience = patience
+        # A connection that the next request may use, and which rule the last one was granted by.
         self._stream: SocketStream | None = None
+        self._rule = ""
         # What is under way: the connection, and the task that sends a body over it.
         self._busy: tuple[SocketStream, asyncio.Task[None] | None] | None = None
 
     def adopt(self, stream: SocketStream) -> None:
         """Has the first request go over a connection that is there already."""
         self._stream = stream
+        self._rule = ""
 
-    async def _dialled(self) -> SocketStream:
-        loop = asyncio.get_running_loop()
-        for address, port in self.places:
-            sock = socket(AF_INET6 if ":" in address else AF_INET, SOCK_STREAM)
-            sock.setblocking(False)  # noqa: FBT003
-            try:
-                await asyncio.wait_for(loop.sock_connect(sock, (address, port)), _DIAL_SECONDS)
-                sock.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
-            except OSError:
-                sock.close()
-                continue
-            except BaseException:
-                sock.close()
-                raise
-            self.address = address
-            return SocketStream(sock)
-        raise UpstreamFailed(UNREACHABLE)
+    def use(self, context: ssl.SSLContext) -> None:
+        """Has whatever is dialled from here on speak TLS in this way."""
+        self._context = context
+
+    async def plain(self) -> SocketStream:
+        """A connection to the host, without TLS; Failed where nobody answers."""
+        sock, self.address = await dialled(self.places, self._readiness)
+        return SocketStream(sock, self._readiness)
 
     async def connected(self) -> SocketStream:
         """A connection to the host, which is who it says; Failed where there is none."""
-        below = await self._dialled()
+        below = await self.plain()
         if self._context is None:
             return below
         made = TlsStream(below, self._context, server_hostname=self.name)
         try:
-            await asyncio.wait_for(made.handshake(), _HANDSHAKE_SECONDS)
+            async with asyncio.timeout(_HANDSHAKE_SECONDS):
+                await made.handshake()
         except ssl.SSLCertVerificationError as error:
             below.close()
             raise UpstreamFailed(f"{CERTIFICATE}: {error.verify_message}") from error
-        except OSError as error:
+        except (OSError, TimeoutError) as error:
             below.close()
             raise UpstreamFailed(UNREACHABLE) from error
         except BaseException:
@@ -111,15 +197,18 @@ class Upstream:
     async def ask(self, request: HttpRequest) -> HttpResponse:
         """The host's answer, its body still to come."""
         reused, self._stream = self._stream, None
-        if reused is not None and not reused.silent:
+        # Attack: what a host left unread of one request begins the next one. So two requests that
+        # were granted by different rules never share a connection.
+        if reused is not None and (not reused.silent or self._rule not in ("", request.rule)):
             reused.close()
             reused = None
+        self._rule = request.rule
         if reused is not None:
             try:
                 return await self._asked(reused, request)
             except _Gone:
                 # It was closed for having been idle, as hosts do, before it read the request.
-                if not request.body.empty:
+                if not request.body.empty or request.method not in _ASKED_TWICE:
                     raise UpstreamFailed(BROKEN) from None
         try:
             return await self._asked(await self.connected(), request)
@@ -142,7 +231,7 @@ class Upstream:
             if not request.body.empty:
                 upload = asyncio.create_task(_upload(connection, stream, request.body))
             while True:
-                event = await _next(connection, stream)
+                event = await self._next(connection, stream)
                 if isinstance(event, h11.InformationalResponse):
                     if event.status_code == 101 and request.upgrade:
                         rest = connection.trailing_data[0]
@@ -154,6 +243,12 @@ class Upstream:
                         )
                     await request.inform(event.status_code, end_to_end(_kept(event.headers)))
                 elif isinstance(event, h11.Response):
+                    if connection.their_state is h11.SWITCHED_PROTOCOL:  # a tunnel
+                        return HttpResponse(
+                            status=event.status_code,
+                            reason=event.reason,
+                            upgraded=(stream, connection.trailing_data[0]),
+                        )
                     break
                 else:
                     raise _Gone if request.body.empty else UpstreamFailed(BROKEN)
@@ -175,7 +270,7 @@ class Upstream:
         self, connection: h11.Connection, stream: SocketStream, upload: asyncio.Task[None] | None
     ) -> AsyncIterator[bytes]:
         try:
-            while not isinstance(event := await _next(connection, stream), h11.EndOfMessage):
+            while not isinstance(event := await self._next(connection, stream), h11.EndOfMessage):
                 if not isinstance(event, h11.Data):
                     raise UpstreamFailed(BROKEN)
                 yield bytes(event.data)
@@ -192,6 +287,16 @@ class Upstream:
             self._stream = stream
         else:
             await _abandon(stream, upload)
+
+    async def _next(self, connection: h11.Connection, stream: SocketStream) -> object:
+        while (event := connection.next_event()) is h11.NEED_DATA:
+            self._patience(ANSWER_SECONDS)
+            data = await stream.read()
+            try:
+                connection.receive_data(data)
+            except RuntimeError as error:  # more after its end
+                raise UpstreamFailed(BROKEN) from error
+        return event
 
     async def close(self) -> None:
         """Lets the host go, also in the middle of an answer that nobody takes any more."""
@@ -215,19 +320,13 @@ def _outgoing(request: HttpRequest) -> list[tuple[bytes, bytes]]:
     made = list(request.headers)
     if request.upgrade:
         made += [(b"connection", b"Upgrade"), (b"upgrade", b"websocket")]
-    if not request.body.empty and request.header(b"content-length") is None:
-        made.append((b"transfer-encoding", b"chunked"))
+    elif not request.body.empty:
+        # Attack: a host that ignores the body takes it for the next request. It is told to expect
+        # none: the connection is over with the answer.
+        made.append((b"connection", b"close"))
+        if request.header(b"content-length") is None:
+            made.append((b"transfer-encoding", b"chunked"))
     return made
-
-
-async def _next(connection: h11.Connection, stream: SocketStream) -> object:
-    while (event := connection.next_event()) is h11.NEED_DATA:
-        data = await stream.read()
-        try:
-            connection.receive_data(data)
-        except RuntimeError as error:  # more after its end
-            raise UpstreamFailed(BROKEN) from error
-    return event
 
 
 async def _upload(connection: h11.Connection, stream: SocketStream, body: RequestBody) -> None:

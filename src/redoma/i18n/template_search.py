@@ -17,6 +17,12 @@ import re
 from functools import cache
 
 HOLE = re.compile(r"\{(\d+)([~?]?)\}")
+NAMED = re.compile(r"\{([a-z_]\w*)\}")
+# Holes that hold a message, by their names.
+INNER = frozenset(
+    "why error what text words detail conflicts outcome standing asks hint lost wanted problem ran "
+    "said tried counts paths".split()
+)
 PLACE = re.compile(r"\S+: ")
 SUBJECT = re.compile(r"(?:'[^'\n]*'|\"[^\"\n]*\"|\S+) ")
 ERRNO = re.compile(r"(\[Errno \d+\] )([^:]+)(.*)", re.DOTALL)
@@ -232,6 +238,21 @@ def of(language: str) -> MatchingCatalogue:
     from redoma.i18n.catalogue import po_entries
 
     found = po_entries(language)
-    ours = {one.english: one.foreign for one in found if one.context != LIBRARY}
+    ours = dict(_numbered(one.english, one.foreign) for one in found if one.context != LIBRARY)
+    # A counted message has its other form beside it.
+    ours |= dict(_numbered(one.many, one.more[0]) for one in found if one.many and one.more)
+    ours |= {one.english: one.foreign for one in found if one.context != LIBRARY}
     theirs = {one.english: one.foreign for one in found if one.context == LIBRARY}
     return MatchingCatalogue(ours, theirs)
+
+
+def _numbered(english: str, foreign: str) -> tuple[str, str]:
+    """A message with its holes numbered: what was stored as finished English is known by it."""
+    names = list(dict.fromkeys(NAMED.findall(english)))
+
+    def number(hole: re.Match[str], mark: str = "") -> str:
+        return f"{{{names.index(hole[1])}{mark}}}" if hole[1] in names else hole[0]
+
+    return NAMED.sub(number, english), NAMED.sub(
+        lambda hole: number(hole, "~" if hole[1] in INNER else ""), foreign
+    )

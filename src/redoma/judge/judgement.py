@@ -73,6 +73,8 @@ def examine_call(
 
         text = f"python3 -c {quote(call.source)}"
     length = len(call.shown)
+    # What the function does is the sandbox's to hold: no file is read for it.
+    ground = Ground(ground.workspace, ground.home)
     key = (text, pack, knowledge, ground.workspace, ground.home)
     found = _of_modules.get(key)
     if found is None:
@@ -114,7 +116,9 @@ def facts_of(
     text: str, pack: Pack, knowledge: Knowledge, ground: Ground, *, calls: bool = False
 ) -> list[Fact]:
     """Everything that the text would do, in the order it was found."""
-    calls = calls or pack.wants_calls
+    # Conditions on programs are about what the command itself calls; a pack's rules are not.
+    in_files = pack.wants_calls
+    calls = calls or in_files
     if not text.strip():
         return [_unknown(text, "empty")]
     if len(text) > pack.longest:
@@ -122,30 +126,35 @@ def facts_of(
     facts = deceptions(text)
     if any("nul" in fact.tags or "invalid" in fact.tags for fact in facts):
         return facts
-    facts += _walked(text, knowledge, ground, extglob=True, calls=calls)
+    facts += _walked(text, knowledge, ground, extglob=True, calls=calls, in_files=in_files)
     seen = text if text.isascii() and "\r" not in text else as_seen(text)
     if seen != text and seen.strip():
         # Attack: a dash that is none, a carriage return: people and terminals read it otherwise.
         facts += [
             _somewhere(fact, len(text))
-            for fact in _walked(seen, knowledge, ground, extglob=True, calls=calls)
+            for fact in _walked(
+                seen, knowledge, ground, extglob=True, calls=calls, in_files=in_files
+            )
             if "syntax" not in fact.tags and "program" not in fact.tags
         ]
     if _EXTGLOB.search(text):
         # The shell may read `!(x)` either way: the worse of both counts.
         facts += [
             fact if "syntax" not in fact.tags else _only_without_extglob(fact)
-            for fact in _walked(text, knowledge, ground, extglob=False, calls=calls)
+            for fact in _walked(
+                text, knowledge, ground, extglob=False, calls=calls, in_files=in_files
+            )
         ]
     return facts
 
 
 def _walked(
-    text: str, knowledge: Knowledge, ground: Ground, *, extglob: bool, calls: bool
+    text: str, knowledge: Knowledge, ground: Ground, *, extglob: bool, calls: bool, in_files: bool
 ) -> list[Fact]:
     walker = Walker(text, ground, knowledge)
     walker.extglob = extglob
     walker.calls_wanted = calls
+    walker.calls_in_files = in_files
     try:
         walker.script(parse(text, extglob=extglob), State(ground))
     except (TooMuch, RecursionError):
@@ -162,6 +171,7 @@ def _somewhere(fact: Fact, length: int) -> Fact:
         targets=fact.targets,
         tags=fact.tags,
         detail=fact.detail,
+        where=fact.where,
     )
 
 

@@ -39,7 +39,7 @@ def add_resources(server: MCPServer[None], workspaces: Workspaces, session: str)
     @server.resource("redoma://audit", title="The audit log", mime_type=JSON)
     async def audit() -> str:
         """What this session did: the newest entries of the audit log, without secrets."""
-        from redoma.pipeline.audit_log import EntryFilter, newest
+        from redoma.pipeline.audit_reader import EntryFilter, newest
 
         found = await asyncio.to_thread(newest, ENTRIES, EntryFilter(session=session))
         return json.dumps([audit_json(entry) for entry in found])

@@ -125,6 +125,8 @@ class Fact(Value):
     targets: tuple[Target, ...] = ()
     tags: frozenset[str] = frozenset()
     detail: str = ""
+    # The line of a script file that it was found in, `build.sh:3`; empty for the command itself.
+    where: str = ""
 
 
 class Finding(Value):

@@ -18,6 +18,8 @@
     ├── StateUnavailable
     ├── CatalogueError
     ├── Withheld
+    ├── LoginError        InsecureProvider · AnswerMismatch · ProviderRefused · LoginTimedOut
+    │                     NotLoggedIn
     └── VaultError        WrongKey · WrongPassphrase · SecretChanged · VaultDowngraded · NoKeychain
                           UnknownToken
 

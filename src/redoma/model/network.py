@@ -44,9 +44,10 @@ class Credential(Value):
     header: str = "authorization"
     # "bearer", "basic" for `user:password`, or "plain" for the value as it is.
     form: str = "bearer"
-    # The name of a variable of the caller's, or of a secret in the vault.
+    # The name of a variable of the caller's, of a secret in the vault, or of a login.
     variable: str = ""
     secret: str = ""
+    login: str = ""
 
 
 class MockedAnswer(Value):
@@ -176,6 +177,11 @@ class Connection(Value):
             if not path.isascii() or not _MARKS.isdisjoint(path):
                 return ""
             return f"{self.method} {place}{path}"
+        if self.why in (NOT_PUBLIC, OWN_ADDRESS):
+            # The one address at which it may be, beside its name.
+            where = f"[{self.address}]" if ":" in self.address else self.address
+            place = host if self.port in (0, *WEB_PORTS) else self.target
+            return f"{place}={where}" if self.name and self.address else ""
         if self.listed:
             return self.target if self.port not in (0, *WEB_PORTS) or not self.name else host
         if self.port in (0, *WEB_PORTS) and self.name:
@@ -187,18 +193,20 @@ NOT_GRANTED = "not granted"
 PORT_NOT_GRANTED = "this port is not granted"
 PORT_BLOCKED = "this port is blocked"
 NOT_PUBLIC = "it resolves to an address that is not public"
+OWN_ADDRESS = "it resolves to this machine itself"
+METADATA_ADDRESS = "it resolves to where a cloud hands out credentials"
 NOT_FOUND = "it has no address"
 UNREACHABLE = "nobody answers there"
 OTHER_NAME = "another host was named inside the connection"
 NO_NAME = "no host is named inside the connection"
 HIDDEN_NAME = "the host is named in a part that is encrypted (ECH)"
 UNREADABLE = "it is neither TLS nor HTTP, or cannot be read"
-TOO_MANY = "too many connections at one time"
 TOO_MUCH = "more bytes than are granted"
 TOO_MANY_NAMES = "too many names"
 NOT_MOCKED = "it could not be mocked: only HTTP can be"
 DATAGRAM = "datagrams do not pass, only connections do"
 REQUEST_NOT_GRANTED = "this request is not granted"
+SMALL_METHOD = "methods are written in capital letters, and rules grant those"
 MANY_READINGS = "the path can be read in more than one way, and not every one is granted"
 OVERRIDDEN = "a header of it names another method or path than its own"
 NOT_HTTP = "what is said inside TLS is no HTTP/1.1"
@@ -209,5 +217,8 @@ CERTIFICATE = "the host's certificate cannot be trusted"
 IN_THE_CLEAR = "this host gets a credential, and so it is reached over TLS only"
 PACKED = "the host packs its answer in a way that cannot be searched for the credential"
 BROKEN = "the host's answer cannot be read"
+HEAD_TOO_LARGE = "the head of the request is larger than 64 KiB"
+BODY_NOT_READ = "a GET or HEAD that is granted by its path has no body"
+TOO_SLOW = "nothing was said for too long"
 ONE_OF_MANY = "there were too many to name each: they are counted together"
-GRANTABLE = frozenset((NOT_GRANTED, PORT_NOT_GRANTED, REQUEST_NOT_GRANTED))
+GRANTABLE = frozenset((NOT_GRANTED, PORT_NOT_GRANTED, REQUEST_NOT_GRANTED, NOT_PUBLIC, OWN_ADDRESS))

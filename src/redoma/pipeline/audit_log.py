@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import os
 
-from redoma.audit.chain_walk import Verification
-from redoma.audit.entries import AuditEntry, AuditReader, EntryFilter
 from redoma.audit.log import AuditLog
-from redoma.audit.stats import Stats
 from redoma.base.private_file import key_place as place_of_key
 from redoma.model.errors import RecordUnavailable, StateUnavailable
 from redoma.pipeline.secrets import redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from redoma.base.private_file import KeyPlace
     from redoma.model.policy import AdmissionLimits, Policy
-
 
 KEY_VARIABLE = "REDOMA_AUDIT_KEY"
 MOST_OPEN = 4
@@ -75,59 +69,3 @@ def rates(policy: Policy) -> AdmissionLimits:
         bytes_per_day=given.bytes_written_per_day,
     )
     return AdmissionLimits(per_caller=each, per_session=each)
-
-
-__all__ = ["AuditEntry", "EntryFilter", "Stats", "Verification"]
-
-
-def newest(limit: int, wanted: EntryFilter) -> list[AuditEntry]:
-    """The newest entries, oldest first."""
-    with AuditReader(own_directory()) as reader:
-        return reader.newest(limit, wanted)
-
-
-def entries(wanted: EntryFilter) -> Iterator[AuditEntry]:
-    """Every entry, oldest first."""
-    with AuditReader(own_directory()) as reader:
-        yield from reader.all(wanted)
-
-
-def one(seq: int) -> AuditEntry | None:
-    """One entry by its number."""
-    with AuditReader(own_directory()) as reader:
-        return reader.get(seq)
-
-
-def behind(wanted: EntryFilter, seq: int) -> EntryFilter:
-    """The same entries, from after one on."""
-    from redoma.model.value import replace
-
-    return replace(wanted, after=max(seq, wanted.after))
-
-
-def follow(wanted: EntryFilter) -> Iterator[AuditEntry]:
-    """Entries as they are written."""
-    from redoma.audit.entries import follow as followed
-
-    return followed(own_directory(), wanted)
-
-
-def stats(wanted: EntryFilter) -> Stats:
-    """The counts over entries."""
-    from redoma.audit.stats import count
-
-    return count(entries(wanted))
-
-
-def prometheus(wanted: EntryFilter) -> str:
-    """The counts as a collector of metrics reads them."""
-    from redoma.audit.stats import prometheus as spelled
-
-    return spelled(stats(wanted))
-
-
-def verified(expected: tuple[int, str] | None) -> Verification:
-    """Whether the audit log is as it was written."""
-    from redoma.audit.verification import verify
-
-    return verify(own_directory(), keyed_by=key_place(), expected=expected)

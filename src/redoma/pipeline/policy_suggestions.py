@@ -11,7 +11,7 @@ from redoma.model.errors import PolicyError
 from redoma.model.event import Kind
 from redoma.model.request import Choice
 from redoma.model.value import Value
-from redoma.pipeline.audit_log import EntryFilter, entries
+from redoma.pipeline.audit_reader import EntryFilter, entries
 from redoma.pipeline.decisions import policies
 from redoma.pipeline.decisions.check import check
 from redoma.pipeline.decisions.policy_tools import lint
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from redoma.pipeline.audit_log import AuditEntry
+    from redoma.pipeline.audit_reader import AuditEntry
 
 LEAST = 3
 """How often a person has to have said yes; one yes is no habit."""

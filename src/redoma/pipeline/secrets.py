@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from redoma.model.errors import UnknownToken, UsageError
-from redoma.model.grant import Secret
 from redoma.model.message import Message
 from redoma.vault.redactor import REDACTED, WITH_KIND, Found, Redactor
 
@@ -13,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from redoma.model.grant import Secret
     from redoma.model.network import Credential, Reach
     from redoma.model.policy import Policy
     from redoma.vault.stream import RedactingStream
@@ -106,9 +106,16 @@ SHORTEST_SECRET = 6
 
 
 def secrets_of(credentials: Iterable[Credential]) -> tuple[Secret, ...]:
-    """The secret of each, from the caller's own environment or the vault."""
+    """The secret of each, from the caller's own environment, the vault or a login."""
+    from redoma.model.grant import Secret
+
     found = []
     for each in credentials:
+        if each.login:
+            from redoma.pipeline.logins import access_token
+
+            found.append(_long_enough(each, access_token(each.login)))
+            continue
         if each.secret:
             from redoma.pipeline.user_vault import vault
 

@@ -8,13 +8,13 @@ from contextlib import suppress
 
 import pytest
 
-from redoma.egress.async_streams import SocketStream
+from redoma.egress.async_streams import Readiness, SocketStream
 
 
 @pytest.mark.parametrize("turns", range(6))
 def test_a_reader_that_is_cancelled_has_taken_nothing(turns: int) -> None:
     async def cancelled_after(ours: socket.socket, theirs: socket.socket) -> bytes:
-        stream = SocketStream(ours)
+        stream = SocketStream(ours, Readiness(asyncio.get_running_loop()))
         waiting = asyncio.create_task(stream.read())
         await asyncio.sleep(0)
         theirs.send(b"said")
@@ -33,7 +33,7 @@ def test_a_reader_that_is_cancelled_has_taken_nothing(turns: int) -> None:
 
 def test_the_end_and_what_was_put_back_are_read_in_order() -> None:
     async def all_of(ours: socket.socket) -> list[bytes]:
-        stream = SocketStream(ours)
+        stream = SocketStream(ours, Readiness(asyncio.get_running_loop()))
         stream.put_back(b"first")
         return [await stream.read(), await stream.read(), await stream.read()]
 

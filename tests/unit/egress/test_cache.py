@@ -14,9 +14,8 @@ import pytest
 from redoma.egress.cache import ResponseCache
 from redoma.egress.cache_store import NAME, CacheStore
 from redoma.egress.credentials import read_all
-from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody
+from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody, private
 from redoma.egress.host_rules import read
-from redoma.egress.inspector import private
 from redoma.model.grant import Secret
 from redoma.model.network import Reach
 from redoma.model.value import replace
@@ -406,3 +405,27 @@ def test_headers_count_as_what_they_belong_to_does(tmp_path: Path) -> None:
     world.now += 1
     world.get(Host(said(b"two", cache_control="max-age=600", x_long=long)), "/2")
     assert world.get(first, "/1").body == b"again"
+
+
+def test_an_answer_without_a_length_is_passed_on_as_it_comes_and_kept_at_its_end(
+    world: World,
+) -> None:
+    gate = asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b"first "
+        await gate.wait()
+        yield b"last"
+
+    async def go() -> list[bytes]:
+        answer = HttpResponse(status=200, headers=((b"cache-control", b"no-cache"),), body=slowly())
+        response = await asyncio.wait_for(world.cache.handle(request(), Host(answer)), 5)
+        assert not isinstance(response.body, bytes)
+        pieces = [await asyncio.wait_for(anext(response.body), 5)]
+        assert world.store.answers("") == []
+        gate.set()
+        return pieces + [piece async for piece in response.body]
+
+    assert asyncio.run(go()) == [b"first ", b"last"]
+    kept = world.get(Host(said(b"another")))
+    assert (kept.body, how(kept)[:4]) == (b"first last", "held")

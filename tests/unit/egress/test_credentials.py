@@ -11,6 +11,7 @@ import pytest
 
 from redoma.egress.credentials import CredentialHandler, read
 from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody, UpstreamFailed
+from redoma.model.errors import UsageError
 from redoma.model.grant import Secret
 from redoma.model.network import BROKEN, PACKED
 
@@ -147,3 +148,44 @@ def test_it_is_taken_out_of_what_comes_before_an_answer_and_of_its_head() -> Non
     )
     assert client.hints == [(103, ((b"link", b"</" + stars + b">"),))]
     assert (found.reason, found.headers) == (b"for " + stars, ((b"x-" + stars, stars),))
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"), [("a.test=A", "abc"), ("a.test=basic:A", "me:abc"), ("a.test=X-Key:A", "1")]
+)
+def test_a_secret_that_cannot_be_told_from_other_text_is_refused(text: str, secret: str) -> None:
+    with pytest.raises(UsageError, match="fewer than 4 characters"):
+        CredentialHandler(((read(text), Secret(secret)),))
+
+
+@pytest.mark.parametrize(
+    ("text", "secret", "echo"),
+    [
+        ("a.test=A", "1234", b"1234"),
+        ("a.test=basic:A", "me:pass", b"pass"),
+        ("a.test=basic:A", "key-1:", b"key-1"),
+    ],
+)
+def test_a_short_secret_is_taken_out_like_any_other(text: str, secret: str, echo: bytes) -> None:
+    handler = CredentialHandler(((read(text), Secret(secret)),))
+
+    async def nothing() -> None:
+        return None
+
+    async def host(request: HttpRequest) -> HttpResponse:
+        return HttpResponse(status=200, body=b"said " + echo)
+
+    async def hear(status: int, headers: tuple[tuple[bytes, bytes], ...]) -> None:
+        return None
+
+    made = HttpRequest(
+        method="GET",
+        scheme="https",
+        host="a.test",
+        port=443,
+        target="/",
+        headers=(),
+        body=RequestBody(_pieces(b"", 1), nothing, empty=True),
+        inform=hear,
+    )
+    assert asyncio.run(handler.handle(made, host)).body == b"said " + b"*" * len(echo)

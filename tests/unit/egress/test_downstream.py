@@ -18,7 +18,7 @@ def test_a_plain_request_is_read_whole() -> None:
     ) == RequestHead(
         method="POST",
         target="/x?y=1",
-        fields=((b"host", b"A.test:443"), (b"content-length", b"3"), (b"x-one", b"two")),
+        fields=((b"host", b"a.test"), (b"content-length", b"3"), (b"x-one", b"two")),
         length=3,
     )
 
@@ -75,7 +75,7 @@ def test_a_request_in_absolute_form_becomes_one_to_this_host() -> None:
     }.values(),
 )
 def test_what_two_readers_might_read_differently_is_refused(text: str, why: str) -> None:
-    assert head(text) == RequestHead(refusal=why)
+    assert head(text).refusal == why
 
 
 @pytest.mark.parametrize(

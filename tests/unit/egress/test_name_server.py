@@ -132,3 +132,13 @@ def test_no_more_names_than_a_run_needs_are_ever_asked_for() -> None:
     heard: list[tuple[str, ...]] = []
     resolver.ask("one-more.example", heard.append)
     assert (heard, resolver._waiting) == ([()], {})
+
+
+def test_a_question_for_anything_is_answered_with_both_addresses() -> None:
+    asking = Asking("a.example", a_example=("1.1.1.1",))
+    assert (asking.code("a.example", dns.ANY), asking.code("localhost", dns.ANY)) == (
+        (0, 2),
+        (0, 2),
+    )
+    assert asking.code("evil.example", dns.ANY) == (3, 0)
+    assert asking.code("a.example", 65) == (0, 0)

@@ -72,3 +72,23 @@ def test_no_change_to_a_real_hello_makes_the_reader_raise(data: st.DataObject) -
         at = data.draw(st.integers(0, len(whole) - 1))
         whole[at] = data.draw(st.integers(0, 255))
     tls_hello.read(bytes(whole))
+
+
+def test_a_hello_of_tiny_records_costs_next_to_nothing() -> None:
+    import time
+
+    tiny = b"\x16\3\1\0\1" + b"\1"
+    data = tiny + b"\x16\3\1\0\1\0" * 12_000
+    began = time.process_time()
+    held = bytearray()
+    for at in range(0, len(data), 64):
+        held += data[at : at + 64]
+        if tls_hello.read(held).complete:
+            break
+    assert tls_hello.read(held).unreadable
+    assert time.process_time() - began < 1
+
+
+def test_what_a_client_offers_to_speak_is_read() -> None:
+    offered = hello(name_of(b"a.test"), (16, b"\0\x0c\2h2\x08http/1.1"))
+    assert tls_hello.read(offered).protocols == ("h2", "http/1.1")

@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
+from redoma.egress.async_streams import Readiness
 from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody, UpstreamFailed
-from redoma.egress.upstream import Upstream, end_to_end
+from redoma.egress.upstream import Upstream, dialled, end_to_end, interleaved
 from redoma.model.network import BROKEN, UNREACHABLE
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -68,7 +69,7 @@ def asked(host: Host, use: Callable[[Upstream], Awaitable[object]]) -> object:
     async def go() -> object:
         server = await asyncio.start_server(host.serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        upstream = Upstream("a.test", [("127.0.0.1", port)], None)
+        upstream = Upstream("a.test", [("127.0.0.1", port)], Readiness(asyncio.get_running_loop()))
         try:
             return await asyncio.wait_for(use(upstream), 20)
         finally:
@@ -124,7 +125,9 @@ def test_a_host_that_nobody_is_is_a_failure() -> None:
 
     async def go() -> str:
         try:
-            await Upstream("a.test", [("127.0.0.1", port)], None).ask(request())
+            await Upstream(
+                "a.test", [("127.0.0.1", port)], Readiness(asyncio.get_running_loop())
+            ).ask(request())
         except UpstreamFailed as failed:
             return failed.why
         return ""
@@ -166,3 +169,40 @@ def test_what_is_about_one_connection_stays_on_it() -> None:
         (b"x-other", b"2"),
     )
     assert end_to_end(fields) == ((b"host", b"a.test"), (b"x-other", b"2"))
+
+
+def test_a_host_whose_first_address_is_dead_is_reached_by_the_next() -> None:
+    """As with IPv6 that leads nowhere: nothing comes back, and no error either."""
+
+    async def go() -> tuple[str, float]:
+        readiness = Readiness(asyncio.get_running_loop())
+        # A queue that is full lets every further attempt hang.
+        with (
+            socket.create_server(("127.0.0.2", 0), backlog=0) as dead,
+            socket.create_server(("127.0.0.1", dead.getsockname()[1])) as alive,
+        ):
+            full = [socket.socket() for _ in range(4)]
+            for each in full:
+                each.setblocking(False)
+                each.connect_ex(dead.getsockname())
+            port = alive.getsockname()[1]
+            began = asyncio.get_running_loop().time()
+            found, address = await dialled([("127.0.0.2", port), ("127.0.0.1", port)], readiness)
+            took = asyncio.get_running_loop().time() - began
+            for each in (found, *full):
+                each.close()
+        return address, took
+
+    address, took = asyncio.run(go())
+    assert address == "127.0.0.1"
+    assert 0.2 < took < 2
+
+
+def test_addresses_are_tried_in_turns_of_their_families() -> None:
+    places = [("2600::1", 80), ("2600::2", 80), ("192.0.2.1", 80), ("192.0.2.2", 80)]
+    assert [address for address, _ in interleaved(places)] == [
+        "2600::1",
+        "192.0.2.1",
+        "2600::2",
+        "192.0.2.2",
+    ]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from redoma.i18n import in_language
 from redoma.i18n.template_search import MatchingCatalogue as Catalogue
+from redoma.model.message import Message
 
 SMALL = Catalogue(
     {
@@ -64,3 +67,10 @@ def test_a_text_of_any_size_takes_no_time_worth_speaking_of() -> None:
 def test_english_is_given_back_as_it_is() -> None:
     assert in_language("denied", "en") == "denied"
     assert in_language("{0} needs a value", "en", "--x") == "--x needs a value"
+
+
+def test_what_was_stored_as_finished_english_is_known_by_its_named_template() -> None:
+    made = Message("the workspace {path} does not exist", path="/srv/x")
+    stored = json.loads(json.dumps(made))
+    assert in_language(stored, "pt-BR") == in_language(made, "pt-BR")
+    assert in_language(stored, "pt-BR") != made

@@ -71,7 +71,8 @@ def build(
     etc = next(source for source, target in seen.binds if target == "/etc")
     # What is mounted below /var/tmp needs it to be a directory; else it is another name of /tmp.
     apart = any(path.startswith("/var/tmp/") for path in (*roots, *targets, home + "/"))
-    ready = [*_namespaces(grant), *_machine(seen, home, roots, show, base, apart=apart)]
+    mounted = (*roots, SECRETS) if any(each.path for each in grant.secrets) else roots
+    ready = [*_namespaces(grant), *_machine(seen, home, mounted, show, base, apart=apart)]
     if grant.network is NetworkMode.GATED and _is_plain_file(f"{etc}/hosts"):
         # Every name is asked for at the gate: one that this machine knows by itself would lead to
         # an address that stands for nobody there.
@@ -139,7 +140,7 @@ def _machine(
     )
     links = seen.links if apart else (*seen.links, ("/tmp", "/var/tmp"))
     if base is not None:
-        places = ("/proc", "/dev", "/tmp", "/run", SECRETS, "/var", "/var/tmp", home, *roots)
+        places = ("/proc", "/dev", "/tmp", "/run", "/var", "/var/tmp", home, *roots)
         places = tuple(path for path in places if path != "/var/tmp" or apart)
         wanted = tuple(p for p in places if not p.startswith(tuple(f"{t}/" for _, t in system)))
         return ["--ro-bind", base(system, links, wanted), "/"]

@@ -325,11 +325,13 @@ class NamespacePreparer:
 
         Where nothing is read they are there for whom the caller's own programs trust.
         """
+        if grant.network is NetworkMode.CLOSED:
+            return None, [], []
         from redoma.egress import trust_store
         from redoma.jail.engines import view
 
         opened = grant.network is NetworkMode.GATED and grant.reach.opens_tls
-        if not opened and (grant.network is NetworkMode.CLOSED or not trust_store.names_own()):
+        if not opened and not trust_store.names_own():
             return None, [], []
         made = trust_store.authority() if opened else None
         data = trust_store.bundle(made)

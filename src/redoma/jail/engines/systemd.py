@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from enum import Enum
 
 from redoma.jail.engines.bubblewrap import Bubblewrap
 from redoma.jail.kernel.cgroups import mounted
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from redoma.model.grant import RunPlan
 
 SYSTEMD_RUN = "/usr/bin/systemd-run"
+SUDO = "/usr/bin/sudo"
+SUDO_VARIABLE = "REDOMA_SUDO"
+"""`yes` lets an ordinary user without a manager of their own ask the machine's, by `sudo -n`."""
 SLICE = "redoma.slice"
 HELD = ("memory", "swap", "processes", "cpu_percent")
 # The shell in the scope, systemd-run's heir, and the sandbox's own two processes count as well.
@@ -53,6 +57,33 @@ met "/proc/self/fd/8${memory:-$both}/memory.oom_control" oom_kill memory
 met "/proc/self/fd/8${memory:-$both}/memory.events" oom_kill memory
 met "/proc/self/fd/9${pids:-$both}/pids.events" max processes
 exit $code
+"""
+
+# Root's shell, in the scope that it was started in, takes the caller into it and goes. `tasks`
+# where there is one: it takes this one process, and nothing that shares its group.
+_TAKE_IN = r"""
+while IFS=: read -r _ names path; do
+    for place in "/sys/fs/cgroup/${names#name=}" "/sys/fs/cgroup/${names%%,*}" \
+        /sys/fs/cgroup/unified /sys/fs/cgroup; do
+        for file in tasks cgroup.procs; do
+            [ -w "$place$path/$file" ] || continue
+            echo "$1" > "$place$path/$file" && continue 3
+        done
+    done
+done < /proc/self/cgroup
+"""
+# The caller's own shell asks for that and waits; sudo's rights end before anything else begins.
+_JOIN = r"""
+count=$1
+shift
+asked=
+while [ "$count" -gt 0 ]; do
+    asked="$asked '$1'"
+    shift
+    count=$((count - 1))
+done
+eval "$asked \"\$\$\"" < /dev/null > /dev/null || exit 125
+exec "$@"
 """
 
 _BY_SYSTEMD = {
@@ -90,6 +121,20 @@ _MANAGER = (
 )
 
 
+_ALOUD = "; scopes by sudo -n"
+_SAID = (
+    "sudo -n asked the machine's systemd for the scope of this run; the command has no right by it"
+)
+
+
+class ScopeManager(Enum):
+    """Which manager is asked for scopes, and by which right."""
+
+    SYSTEM = "system"
+    USER = "user"
+    SUDO = "sudo"
+
+
 class Systemd:
     """A scope of its own for each run, around everything that bubblewrap does."""
 
@@ -99,10 +144,16 @@ class Systemd:
         inner = engines.engine("bubblewrap")
         assert isinstance(inner, Bubblewrap)
         self.inner = inner
+        # Through whom scopes are asked for: root's own right, the user's manager, or sudo.
+        self._through = ScopeManager.SYSTEM if os.geteuid() == 0 else ScopeManager.USER
 
     def probe(self, run: TrialRunner) -> EngineReport:
         """What bubblewrap gives here, with limits of systemd's, if a scope really holds them."""
-        why, hints = _scope_works(run)
+        why, hints = _scope_works(run, self._through)
+        if why and self._through is ScopeManager.USER and _may_ask_sudo():
+            why, hints = _scope_works(run, ScopeManager.SUDO)
+            if not why:
+                self._through = ScopeManager.SUDO
         if why:
             lost = tuple((g, why) for g in Guarantee)
             return EngineReport(name=self.name, missing=lost, hints=hints)
@@ -113,6 +164,7 @@ class Systemd:
         return replace(
             found,
             name=self.name,
+            version=f"{found.version}{_ALOUD if self._through is ScopeManager.SUDO else ''}",
             guarantees=found.guarantees | _BY_SYSTEMD.keys(),
             missing=tuple(pair for pair in found.missing if pair[0] not in _BY_SYSTEMD),
             mechanisms=(*others, *_BY_SYSTEMD.items()),
@@ -120,11 +172,14 @@ class Systemd:
 
     def probe_identity(self) -> str:
         """Bubblewrap's binaries, and the manager that is asked for scopes."""
-        return f"{self.inner.probe_identity()} {_manager()}"
+        sudo = "sudo " if _may_ask_sudo() else ""
+        return f"{self.inner.probe_identity()} {sudo}{_manager()}"
 
     def adopt(self, report: EngineReport) -> None:
-        """Uses the bubblewrap that worked in a scope."""
+        """Uses the bubblewrap that worked in a scope, and whoever made that."""
         self.inner.adopt(report)
+        if report.version.endswith(_ALOUD) and _may_ask_sudo():
+            self._through = ScopeManager.SUDO
 
     @contextmanager
     def prepare(self, plan: RunPlan) -> Iterator[PreparedSandbox]:
@@ -142,7 +197,7 @@ class Systemd:
             prepared.launch = replace(
                 launch,
                 argv=(
-                    *_scope(limits, user=os.geteuid() != 0),
+                    *_scope(limits, self._through),
                     *("/usr/bin/setpriv", "--pdeathsig", "KILL", *identity, "--"),
                     *("/bin/sh", "-c", _REPORT, "redoma"),
                     *("/usr/bin/env", "-i", *(f"{k}={v}" for k, v in launch.env.items())),
@@ -152,6 +207,8 @@ class Systemd:
                 inside=self._as_root_first(launch.inside) if launch.inside is not None else None,
                 held_by_engine=frozenset(n for n in HELD if getattr(limits, n) is not None),
             )
+            if self._through is ScopeManager.SUDO:
+                prepared.notes = (*prepared.notes, _SAID)
             yield prepared
 
     def close(self) -> None:
@@ -172,9 +229,10 @@ class Systemd:
         return inside
 
 
-def _scope(limits: Limits, *, user: bool) -> tuple[str, ...]:
-    """`systemd-run` with these limits, up to the program it runs."""
-    made = [SYSTEMD_RUN, *(["--user"] if user else []), "--scope", "--quiet", "--collect"]
+def _scope(limits: Limits, through: ScopeManager) -> tuple[str, ...]:
+    """What starts a program in a scope with these limits, up to the program."""
+    made = [SYSTEMD_RUN, *(["--user"] if through is ScopeManager.USER else [])]
+    made += ["--scope", "--quiet", "--collect"]
     # Else the command line is the description: in the journal for all to read, and refused where it
     # is no UTF-8.
     made.append("--description=a command of redoma")
@@ -186,7 +244,12 @@ def _scope(limits: Limits, *, user: bool) -> tuple[str, ...]:
         made += ["-p", f"TasksMax={limits.processes + _NOT_THE_COMMAND}"]
     if limits.cpu_percent is not None:
         made += ["-p", f"CPUQuota={limits.cpu_percent}%"]
-    return (*made, "--")
+    if through is not ScopeManager.SUDO:
+        return (*made, "--")
+    # sudo closes every descriptor, and a sandbox needs its own: so root's shell only takes the
+    # caller into the scope. -n: it asks for no password, and fails where it would have to.
+    asked = (SUDO, "-n", "--", *made, "--", "/bin/sh", "-c", _TAKE_IN, "redoma")
+    return ("/bin/sh", "-c", _JOIN, "redoma", str(len(asked)), *asked)
 
 
 def _reporting(launch: Launch) -> list[tuple[int, int]]:
@@ -210,15 +273,21 @@ def _manager_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
-def _scope_works(run: TrialRunner) -> tuple[str, tuple[str, ...]]:
+def _may_ask_sudo() -> bool:
+    """Whether the user wants sudo to be asked, and it is there to be."""
+    wanted = os.environ.get(SUDO_VARIABLE) == "yes" and os.geteuid() != 0
+    return wanted and os.access(SUDO, os.X_OK)
+
+
+def _scope_works(run: TrialRunner, through: ScopeManager) -> tuple[str, tuple[str, ...]]:
     """Nothing where a scope with limits can be made, else the reason, and what would help."""
     if not os.access(SYSTEMD_RUN, os.X_OK):
         return "systemd-run is not installed", ()
     if not os.path.isdir("/run/systemd/system"):
         return "systemd is not the init of this machine", ()
-    user = os.geteuid() != 0
+    user = through is not ScopeManager.SYSTEM
     launch = Launch(
-        argv=(*_scope(_LIMITS, user=user), "/bin/sh", "-c", _READ),
+        argv=(*_scope(_LIMITS, through), "/bin/sh", "-c", _READ),
         env=_manager_environment(),
         fds=[],
         own_process_namespace=False,

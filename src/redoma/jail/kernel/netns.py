@@ -16,7 +16,8 @@ ROUTE, SOCKETS, PACKET_RULES = 0, 4, 12  # protocols of AF_NETLINK
 _LOOPBACK = 1  # the first interface of every network namespace
 _REQUEST, _ACKNOWLEDGE, _EXCLUSIVE, _CREATE, _APPEND = 0x1, 0x4, 0x200, 0x400, 0x800
 _ERROR = 2
-_NEW_ADDRESS, _NEW_ROUTE = 20, 24
+_NEW_ADDRESS, _NEW_ROUTE, _GET_ROUTE = 20, 24, 26
+_TYPE_UNICAST = 1
 _TABLE_LOCAL, _PROTOCOL_BOOT, _SCOPE_HOST, _TYPE_LOCAL = 255, 3, 254, 2
 _NESTED = 0x8000
 _SOCKET_BY_FAMILY = 20
@@ -118,6 +119,20 @@ def inode_of(
     heard = channel.recv(1 << 12)
     kind = unpack_from("H", heard, 4)[0]
     return int(unpack_from("I", heard, 16 + 68)[0]) if kind == _SOCKET_BY_FAMILY else 0
+
+
+def leads_here(address: bytes) -> bool:
+    """Whether packets to an address stay on this machine, or go to a whole network at once.
+
+    The kernel's own routes are asked: they know every address of every interface.
+    """
+    family = IPV4 if len(address) == 4 else IPV6
+    body = pack("BBBBBBBBI", family, len(address) * 8, 0, 0, 0, 0, 0, 0, 0)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, ROUTE) as channel:
+        channel.send(_message(_GET_ROUTE, 0, 1, body + _attribute(1, address), acknowledge=0))
+        heard = channel.recv(1 << 12)
+    # No route at all is an error: nothing would be reached.
+    return unpack_from("H", heard, 4)[0] == _NEW_ROUTE and heard[16 + 7] != _TYPE_UNICAST
 
 
 def _talk(channel: socket.socket, messages: list[bytes], answers: int) -> None:

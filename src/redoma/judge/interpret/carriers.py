@@ -52,7 +52,8 @@ def carry(call: Invocation, noted: int) -> None:
             )
     ran = any(f.effect is Effect.EXECUTES for f in facts)
     for path, held in given:
-        if ran and held & NETWORK and path.endswith(_RUNNABLE):
+        known = walker.scripts.was_read(path)
+        if ran and held & NETWORK and path.endswith(_RUNNABLE) and not known:
             call.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=path)
 
 

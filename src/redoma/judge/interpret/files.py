@@ -20,6 +20,7 @@ from redoma.judge.interpret.loops import from_device
 from redoma.judge.interpret.places import normal, place_of
 from redoma.judge.interpret.sensitive import is_secret, reaches_accounts
 from redoma.judge.interpret.variables import judge_steering
+from redoma.judge.text.budget import spend
 from redoma.judge.text.glob import glob
 from redoma.model.decision import Effect, Place, Target
 
@@ -115,12 +116,12 @@ class Files:
         found = self.by_path.get(path)
         if found is not None:
             return found
-        while "/" in path[1:]:
-            path = path.rpartition("/")[0]
-            found = self.by_path.get(path + "/")
-            if found is not None:
-                return Stream(None, found.taint, found.source)
-        return None
+        spend(len(self.by_path))
+        above = [name for name in self.by_path if name[-1:] == "/" and path.startswith(name)]
+        if not above:
+            return None
+        fetched = self.by_path[max(above, key=len)]
+        return Stream(None, fetched.taint, fetched.source)
 
     def matching(self, path: str) -> Stream | None:
         """What lies at the paths that a pattern stands for; nothing is known but its taint."""
@@ -363,6 +364,8 @@ def run_written(walker: Walker, state: State) -> None:
     span = (0, len(walker.text))
     for path, held in list(walker.files.by_path.items())[:MOST_FILES]:
         text = held.text
+        if path in walker.scripts.made:
+            continue
         if held.taint & NETWORK and path.rpartition("/")[2] in _RUN_BY_NAME:
             walker.note(Effect.DOWNLOADS_AND_EXECUTES, span, detail=path)
         elif held.taint & NETWORK:

@@ -162,7 +162,6 @@ class Invocation:
             # Attack: what another machine sent becomes a program that a person calls by its name.
             target = Target(text=word, place=Place.STARTUP, path=path)
         if target.place is Place.HOST:
-            # A descriptor that leads to another machine: `tar -cf /dev/fd/3 x 3>/dev/tcp/…`.
             self.sends(content.taint if content is not None else self.taint(), word, "raw")
         elif target.place is not Place.NOWHERE:
             self.fact(Effect.WRITES, target, tags=(*tags, *marks), at=word.span)
@@ -285,8 +284,7 @@ class Invocation:
 
     def reads_perhaps(self, text: Arg) -> Stream:
         """Reads a text that may be a command line; what nobody knows in it counts for nothing."""
-        facts = self.walker.facts
-        noted = len(facts)
+        facts, noted = self.walker.facts, len(self.walker.facts)
         out = self.run_shell(text)
         facts[noted:] = [each for each in facts[noted:] if each.effect is not Effect.UNKNOWN]
         return out
@@ -379,22 +377,24 @@ class Invocation:
         tag = "file" if word.known else "unknown-file"
         target = Target(text=word, place=place, path=path)
         self.fact(Effect.EXECUTES, target, tags=(tag,), at=word.span)
+        if held is None and self.walker.ground.reader is not None:
+            from redoma.judge.interpret.script_files import run_script
+
+            out = run_script(self, word, language, positional=positional, here=here)
+            return out if out is not None else ANYTHING
         return ANYTHING
 
-    def taint(self) -> int:
-        """What all its words and its input carry."""
-        taint = self.stdin.taint
+    def taint(self, taint: int | None = None) -> int:
+        """What all its words carry, and its input or what is given in its place."""
+        taint = self.stdin.taint if taint is None else taint
         for word in self.args:
             taint |= word.taint
         return taint
 
     def passes_on(self, *streams: Stream) -> Stream:
         """The output of a filter: nothing known of its text, all taint kept."""
-        taint = PLAIN
-        source = ""
+        taint, source = PLAIN, ""
         for stream in streams:
             taint |= stream.taint
             source = source or stream.source
-        for word in self.args:
-            taint |= word.taint
-        return Stream(None, taint & ~EXACT, source)
+        return Stream(None, self.taint(taint) & ~EXACT, source)

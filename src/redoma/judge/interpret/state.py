@@ -7,7 +7,15 @@ from redoma.judge.text.budget import spend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from redoma.model.script import Command, Span
+
+    class FileReader(Protocol):
+        """Who reads the script files of a workspace for the judge, which opens none."""
+
+        def read(self, path: str) -> str | None:
+            """The text of an ordinary file, or None: not there, not to be read, too large."""
 
 
 NOWHERE = (0, 0)
@@ -17,13 +25,14 @@ _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
 
 
 class Ground:
-    """Where a script is taken to run: the workspace, the home directory, the user."""
+    """Where a script is taken to run: the workspace, the home directory, who reads files there."""
 
-    __slots__ = ("home", "workspace")
+    __slots__ = ("home", "reader", "workspace")
 
-    def __init__(self, workspace: str, home: str) -> None:
+    def __init__(self, workspace: str, home: str, reader: FileReader | None = None) -> None:
         self.workspace = workspace
         self.home = home
+        self.reader = reader
 
 
 class State:
@@ -226,11 +235,30 @@ class State:
 class TextFrame:
     """How spans of a nested text map to the text that the caller wrote."""
 
-    __slots__ = ("offset", "span")
+    __slots__ = ("file", "line", "offset", "span", "text")
 
-    def __init__(self, span: Span | None, offset: int | None) -> None:
+    def __init__(
+        self, span: Span | None, offset: int | None, file: str = "", line: int = 0, text: str = ""
+    ) -> None:
         self.span = span
         self.offset = offset
+        self.file = file
+        """The file that the text lies in, as a reason names it."""
+        self.line = line
+        """The line of that file, where it is one for the whole text."""
+        self.text = text
+        """All of the file, where spans are places in it."""
+
+    def line_of(self, span: Span) -> int:
+        """The line of the file that a span begins in; 0 where that is not known."""
+        return self.text.count("\n", 0, span[0]) + 1 if self.text else self.line
+
+    def where(self, span: Span) -> str:
+        """`file:line` of a span; nothing outside of files."""
+        if not self.file:
+            return ""
+        line = self.line_of(span)
+        return f"{self.file}:{line}" if line else self.file
 
     def outer(self, span: Span) -> Span:
         if self.span is None:

@@ -21,6 +21,7 @@ from redoma.judge.interpret.files import Files, Redirects, run_written, settle
 from redoma.judge.interpret.invocation import Invocation
 from redoma.judge.interpret.loops import ENDLESS_OR_FILTER, passed_on
 from redoma.judge.interpret.program_search import meant, planted
+from redoma.judge.interpret.script_files import ScriptFiles
 from redoma.judge.interpret.state import Ground, State, TextFrame
 from redoma.judge.interpret.variables import steer
 from redoma.judge.shell.parser import parse
@@ -97,6 +98,9 @@ class Walker:
         self.elsewhere = ""
         self.extglob = True
         self.calls_wanted = False
+        self.calls_in_files = False
+        self.most_steps = MOST_STEPS
+        self.scripts = ScriptFiles(ground)
 
     def step(self) -> None:
         """Counts a piece of work."""
@@ -106,7 +110,7 @@ class Walker:
         """Counts work; a text that asks for too much of it is given up as a whole."""
         spend(STEP * steps)
         self.steps += steps
-        if self.steps > MOST_STEPS:
+        if self.steps > self.most_steps:
             raise TooMuch
 
     # Whole texts ------------------------------------------------------------------------------
@@ -129,8 +133,12 @@ class Walker:
         state: State,
         stdin: Stream = ANYTHING,
         positional: list[Arg] | None = None,
+        origin: tuple[str, int] | None = None,
     ) -> Stream:
-        """A text that runs as shell code of its own, such as that of `bash -c` or `eval`."""
+        """A text that runs as shell code of its own, such as that of `bash -c` or `eval`.
+
+        Its `origin` is a file, and the line there or 0 for the whole of it.
+        """
         if self.depth >= DEEPEST:
             self.note(Effect.UNKNOWN, text.span, tags=("nested",))
             return ANYTHING
@@ -139,7 +147,9 @@ class Walker:
             raise TooMuch
         span = self.frame.outer(text.span)
         before, positional_before, source = self.frame, state.positional, self.source
-        self.frame = TextFrame(span, self._offset(text, span))
+        file, line = origin or (before.file, before.line_of(text.span) if before.file else 0)
+        whole = str(text) if origin is not None and not line else ""
+        self.frame = TextFrame(span, None if file else self._offset(text, span), file, line, whole)
         self.depth += 1
         if positional is not None:
             state.positional = positional
@@ -298,7 +308,7 @@ class Walker:
         """A call with its words known as far as they can be: function, builtin or program."""
         self.step()
         name = call.name
-        if self.calls_wanted:
+        if self.calls_wanted and (self.calls_in_files or not self.frame.file):
             operands = [word for word in call.args if word[:1] != "-"]
             several = len(operands) > 1 or any(has_glob(w) or UNKNOWN in w for w in operands)
             argv = "\x1f".join((name, *call.args))
@@ -377,6 +387,7 @@ class Walker:
             Fact(
                 effect=effect,
                 span=self.frame.outer(span),
+                where=self.frame.where(span),
                 program=program,
                 targets=targets,
                 tags=frozenset(marks),

@@ -39,6 +39,10 @@ _BINARIES = (
     "/usr/lib/git-core/",
 )
 _WINDOWS = re.compile(r"\.(?:exe|cmd|bat|com)$")
+_NAMING_SCRIPTS = frozenset(
+    "npm pnpm yarn bun make gmake pdm poe task hatch composer deno just tox nox pytest".split()
+)
+"""Programs that run what a project's files give a name to; `named_scripts` reads those."""
 _TELLING = frozenset("--version --help -V -help -version version help -h -v".split())
 _SURELY_TELLING = frozenset(("--version", "--help"))
 _NOT_TELLING = frozenset("shutdown halt poweroff reboot env sh bash xargs cat eval".split())
@@ -164,6 +168,10 @@ class Knowledge:
         card = self.cards[name]
         if "hooks" in card:
             judge_hooks(call, card)
+        if name in _NAMING_SCRIPTS and call.walker.ground.reader is not None:
+            from redoma.judge.programs.named_scripts import read_named
+
+            read_named(call)
         if "handler" not in card:
             return follow(call, card)
         handled = function_named(card["handler"])(call)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redoma.judge.interpret.arg import UNKNOWN
 from redoma.judge.programs.cards import fits
 from redoma.judge.text.budget import spend
-from redoma.model.decision import Effect, Fact, Finding, Risk, Verdict
+from redoma.model.decision import Effect, Fact, Finding, Place, Risk, Verdict
 from redoma.model.message import Message
 
 TYPE_CHECKING = False
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from redoma.model.decision import Target
 
 TARGET = 32
+_DOUBTS = frozenset(("unknown-file", "stream", "root-if-empty", "nothing", "path", "prepared"))
 
 
 class Pack:
@@ -52,15 +53,31 @@ class Pack:
         if best is None:
             return None
         _, rule, target = best
+        risk, reason = Risk(rule[1]), _told(rule[7], fact, target)
+        if fact.where:
+            reason = Message("{where}: {reason}", where=fact.where, reason=Message(reason))
+            if _doubtful(fact, target):
+                risk = min(risk, Risk.ELEVATED)
         return Finding(
             rule=rule[0],
             effect=fact.effect,
-            risk=Risk(rule[1]),
+            risk=risk,
             span=fact.span,
-            reason=_told(rule[7], fact, target),
+            reason=reason,
             targets=tuple(_shown(t.text) for t in fact.targets),
             alternative=_told(rule[8], fact, target),
         )
+
+
+def _doubtful(fact: Fact, target: Target | None) -> bool:
+    """Whether a fact in a file rests on what only the running script knows.
+
+    A project's own scripts are full of names that are made while they run. What is doubtful there
+    is logged; what is plain counts as it would in the command itself.
+    """
+    if fact.effect is Effect.UNKNOWN or not _DOUBTS.isdisjoint(fact.tags):
+        return True
+    return target is not None and (target.place is Place.UNKNOWN or UNKNOWN in target.text)
 
 
 def _first(rules: tuple[Any, ...], fact: Fact, target: Target | None) -> Any:

@@ -21,6 +21,7 @@ from redoma.model.policy import BUILT_IN, ISOLATION_ONLY, Circumstances, Environ
 from redoma.model.value import replace
 from redoma.pipeline.decisions.knowledge import knowledge
 from redoma.pipeline.decisions.knowledge import pack as pack_named
+from redoma.pipeline.decisions.script_reader import ScriptReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -358,7 +359,7 @@ def ground(cwd: str | None = None, home: str | None = None) -> Ground:
     """Where a command is taken to run; the caller's own directory and home by default."""
     workspace = os.path.normpath(cwd) if cwd else _here()
     own = home or os.environ.get("HOME") or "/root"
-    return Ground(workspace, os.path.normpath(own))
+    return Ground(workspace, os.path.normpath(own), ScriptReader(workspace))
 
 
 def _here() -> str:
