@@ -126,6 +126,7 @@ class RealEngine:
                     process.kill()
                     process.wait()
         self._end_pause()
+        self._end_monitors()
         for place in sorted(_mounts_below(self.directory), reverse=True):
             subprocess.run(["umount", place], check=False, capture_output=True)
         if self.kind == "docker":
@@ -143,6 +144,15 @@ class RealEngine:
         with suppress(OSError, ValueError):
             pid = int(Path(f"{self.directory}/run/libpod/tmp/pause.pid").read_text())
             os.kill(pid, signal.SIGKILL)
+
+    def _end_monitors(self) -> None:
+        """Ends Podman's monitors of commands, which stay five minutes after them."""
+        for place in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                words = (place / "cmdline").read_bytes()
+                ours = words.startswith(b"/usr/bin/conmon\0")
+                if ours and f"{self.directory}/".encode() in words:
+                    os.kill(int(place.name), signal.SIGKILL)
 
     def log(self) -> str:
         """The end of what it said."""
