@@ -53,7 +53,7 @@ class Pack:
         if best is None:
             return None
         _, rule, target = best
-        risk, reason = Risk(rule[1]), _told(rule[6], fact, target)
+        risk, reason = Risk(rule[1]), _told(rule[7], fact, target)
         if fact.where:
             reason = Message("{where}: {reason}", where=fact.where, reason=Message(reason))
             if _doubtful(fact, target):
@@ -65,7 +65,7 @@ class Pack:
             span=fact.span,
             reason=reason,
             targets=tuple(_shown(t.text) for t in fact.targets),
-            alternative=_told(rule[7], fact, target),
+            alternative=_told(rule[8], fact, target),
         )
 
 
@@ -84,7 +84,7 @@ def _first(rules: tuple[Any, ...], fact: Fact, target: Target | None) -> Any:
     tags = fact.tags
     place = target.place.value if target is not None else ""
     for rule in rules:
-        _, _, places, needed, refused, programs, _, _, commands = rule
+        _, _, places, needed, refused, programs, sources, _, _, commands = rule
         if places is not None and place not in places:
             continue
         if needed and not needed <= tags:
@@ -95,8 +95,17 @@ def _first(rules: tuple[Any, ...], fact: Fact, target: Target | None) -> Any:
             continue
         if commands is not None and not any(_called(c, fact.detail) for c in commands):
             continue
+        if sources is not None and not any(_comes_from(each, fact.detail) for each in sources):
+            continue
         return rule
     return None
+
+
+def _comes_from(source: str, address: str) -> bool:
+    """Whether an address is the source or lies below it; nothing before, beside or unknown."""
+    rest = address.removeprefix(source)
+    plain = UNKNOWN not in rest and ".." not in rest and "%" not in rest and "@" not in rest
+    return address.startswith(source) and rest[:1] in ("", "/") and plain
 
 
 def _called(command: tuple[tuple[str, ...], tuple[str, ...]], detail: str) -> bool:
