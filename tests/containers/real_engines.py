@@ -106,7 +106,13 @@ class RealEngine:
     def kill(self) -> None:
         """Ends it as a crash does; what stands beside it goes on."""
         assert self._process is not None
+        # Podman without root answers from a child of its own.
+        tasks = Path(f"/proc/{self.pid}/task").glob("*/children")
+        children = [child for task in tasks for child in task.read_text().split()]
         self._process.kill()
+        for child in children if self.kind == "podman" else []:
+            with suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
         self._process.wait()
 
     def end(self) -> None:
@@ -120,6 +126,7 @@ class RealEngine:
                     process.kill()
                     process.wait()
         self._end_pause()
+        self._end_monitors()
         for place in sorted(_mounts_below(self.directory), reverse=True):
             subprocess.run(["umount", place], check=False, capture_output=True)
         if self.kind == "docker":
@@ -137,6 +144,15 @@ class RealEngine:
         with suppress(OSError, ValueError):
             pid = int(Path(f"{self.directory}/run/libpod/tmp/pause.pid").read_text())
             os.kill(pid, signal.SIGKILL)
+
+    def _end_monitors(self) -> None:
+        """Ends Podman's monitors of commands, which stay five minutes after them."""
+        for place in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                words = (place / "cmdline").read_bytes()
+                ours = words.startswith(b"/usr/bin/conmon\0")
+                if ours and f"{self.directory}/".encode() in words:
+                    os.kill(int(place.name), signal.SIGKILL)
 
     def log(self) -> str:
         """The end of what it said."""

@@ -43,7 +43,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[^\0]*", re.DOTALL)
 _LEAST_MEMORY = 6 << 20
 _LARGEST_PORT = 65535
 _MOST_FILES = 65536
-_MOST_PROCESSES = 4096
+MOST_PROCESSES = 4096
 
 
 def short_id() -> str:
@@ -186,7 +186,7 @@ def ulimits(engine: ContainerEngine) -> list[dict[str, object]]:
         # It would give all that root may have, and a root without the right to raise limits fails.
         processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
         many = processes == resource.RLIM_INFINITY
-        pairs.append(("nproc", _MOST_PROCESSES if many else min(processes, _MOST_PROCESSES)))
+        pairs.append(("nproc", MOST_PROCESSES if many else min(processes, MOST_PROCESSES)))
     return [{"Name": name, "Soft": value, "Hard": value} for name, value in pairs]
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from redoma.jail.engines.registry import Engines
     from redoma.jail.probe.trial import TrialRunner
     from redoma.model.container import ContainerEngine
-    from redoma.model.grant import RunPlan
+    from redoma.model.grant import Limits, RunPlan
 
 _ROOT = "run by root the command would keep root's kernel uid"
 _START = (
@@ -134,6 +134,9 @@ class ContainerJail:
                 return found
             found = again
             lost |= dict.fromkeys(_CAPPED, _IGNORED)
+            if engine.rootless and engine.kind == "podman":
+                # It has a user namespace for each container, in which the kernel counts by itself.
+                del lost[Guarantee.PROCESSES_CAPPED]
         found = replace(
             found,
             guarantees=found.guarantees - lost.keys(),
@@ -165,7 +168,9 @@ class ContainerJail:
 
     def adopt(self, report: EngineReport) -> None:
         """Uses the limits that held."""
-        self._capped = frozenset(_CAPPED) & report.guarantees
+        # Where memory is not the engine's to hold, processes are not either.
+        held = frozenset(_CAPPED) & report.guarantees
+        self._capped = held if Guarantee.MEMORY_CAPPED in held else frozenset()
         self.preparer.overlays = False
 
     @contextmanager
@@ -186,6 +191,7 @@ class ContainerJail:
             with self.preparer.prepare(plan, build) as prepared:
                 prepared.launch = replace(
                     prepared.launch,
+                    limits=_counted(prepared.launch.limits, engine, build.limits),
                     held_by_engine=frozenset(build.limits),
                     over_disk=False,
                     in_memory=(),  # copies lie on a disk
@@ -320,6 +326,13 @@ class ContainerBuild:
             "Labels": create_request.labels(plan.grant.workspace),
             "HostConfig": host,
         }
+
+
+def _counted(limits: Limits, engine: ContainerEngine, held: dict[str, int]) -> Limits:
+    """The same limits, with no more processes than the engine's own limit of a process lets be."""
+    if engine.kind != "podman" or limits.processes is None or "processes" in held:
+        return limits
+    return replace(limits, processes=min(limits.processes, create_request.MOST_PROCESSES - 1))
 
 
 def _digits(command: tuple[str, ...], env: dict[str, str]) -> list[str]:

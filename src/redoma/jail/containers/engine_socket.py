@@ -118,8 +118,11 @@ class EngineSocket:
             connection.close()
 
     def upgrade(self, path: str, body: object) -> tuple[socket.socket, bytes]:
-        """A connection that has become a stream, and what came with the head of the answer."""
-        data = json.dumps(body).encode()
+        """A connection that has become a stream, and what came with the head of the answer.
+
+        Without a body none is sent: Podman takes that of an attachment for the command's input.
+        """
+        data = json.dumps(body).encode() if body is not None else b""
         head = (
             f"POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"

@@ -58,7 +58,7 @@ class ContainerKeeper:
         path = f"/containers/create?name={self.orders['name']}"
         self.id = str(self._asked("POST", path, self.orders["body"])["Id"])
         query = "stream=1&stdin=1&stdout=1&stderr=1"
-        stream, rest = self.engine.upgrade(f"/containers/{self.id}/attach?{query}", {})
+        stream, rest = self.engine.upgrade(f"/containers/{self.id}/attach?{query}", None)
         self._asked("POST", f"/containers/{self.id}/start")
         first = int(self._asked("GET", f"/containers/{self.id}/json")["State"]["Pid"] or 0)
         if not first:
