@@ -27,11 +27,13 @@ _ALWAYS = frozenset("shred wipefs blkdiscard sudo doas pkexec shutdown reboot po
 _SENDING = ("-T", "--upload-file", "--data-binary", "-d", "-F", "--post-file")
 _FARTHEST = 12
 """How many words in a carried command is looked for."""
-_TELLING = re.compile(
-    r"-[cexECX]|--?(?:[a-z]+[-_.])*(?:exec|execute|cmd|cmdline|command|commands|eval|run|hook|shell|"
-    r"script|program|preexec|postexec|precmd|prepare|wrapper|launcher|callback|trigger|pager|editor|"
-    r"expr|code|rsh|proxycommand)(?:[-_.][a-z]+)*"
+_TELLING = frozenset(
+    "exec execute cmd cmdline command commands eval run hook shell script program preexec postexec "
+    "precmd prepare wrapper launcher callback trigger pager editor expr code rsh "
+    "proxycommand".split()
 )
+_LETTERS = frozenset("-c -e -x -E -C -X".split())
+_LONGEST_OPTION = 64
 """Options whose value is run, as programs nobody has heard of call them."""
 _PROSE = frozenset(
     "-m --message --msg -b --body -t --title -d --description --notes --note --comment --text "
@@ -78,7 +80,7 @@ def judge_telling(call: Invocation, words: list[Arg], known: Container[str] = fr
         if word == "--":
             return
         name, equals, attached = word.partition("=")
-        if name[:1] != "-" or name in known or not _TELLING.fullmatch(name):
+        if name[:1] != "-" or name in known or not _tells(name):
             continue
         value = word.like(attached) if equals else words[index + 1] if words[index + 1 :] else None
         if value is None or value[:1] == "-" or not _LINE.search(value):
@@ -117,6 +119,16 @@ def _hook(call: Invocation, option: str, value: Arg) -> None:
     tags = ("hooked",) if "/" in first or UNKNOWN in first else ("flag", "arbitrary")
     call.fact(Effect.EXECUTES, tags=tags, at=value.span, detail=option)
     call.run_shell(value)
+
+
+def _tells(option: str) -> bool:
+    """Whether an option says by its name, or by a part of it, that its value is run."""
+    if option in _LETTERS:
+        return True
+    if len(option) > _LONGEST_OPTION:
+        return False
+    parts = option.lstrip("-").replace("_", "-").replace(".", "-").split("-")
+    return not _TELLING.isdisjoint(parts)
 
 
 def _name(word: Arg) -> str:

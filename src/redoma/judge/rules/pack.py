@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from redoma.model.decision import Target
 
 TARGET = 32
+_LANGUAGES = ("python", "node", "perl", "ruby", "php", "deno", "bun", "lua", "pytest", "nox")
 _DOUBTS = frozenset(("unknown-file", "stream", "root-if-empty", "nothing", "path", "prepared"))
 
 
@@ -75,6 +76,9 @@ def _doubtful(fact: Fact, target: Target | None) -> bool:
     A project's own scripts are full of names that are made while they run. What is doubtful there
     is logged; what is plain counts as it would in the command itself.
     """
+    if "raw" in fact.tags and fact.program.startswith(_LANGUAGES) and "metadata" not in fact.tags:
+        # A program that opens a socket is no more than a program that uses the network.
+        return True
     if fact.effect is Effect.UNKNOWN or not _DOUBTS.isdisjoint(fact.tags):
         return True
     return target is not None and (target.place is Place.UNKNOWN or UNKNOWN in target.text)

@@ -17,32 +17,33 @@ if TYPE_CHECKING:
 
 _LISPS = frozenset("lisp scheme racket clojure elisp".split())
 _NAME = r"[A-Za-z_][\w*!?]*(?:[-.:/][\w*!?]+)*"
-_PIECES = re.compile(
-    rf'"(?P<double>(?:\\.|[^"\\])*+)"|\'(?P<single>(?:\\.|\'\'|[^\'\\\n])*+)\'|`(?P<run>[^`]*+)`|(?P<name>{_NAME})',
-    re.DOTALL,
+# What nothing closes reaches to the end, so that it is looked through once.
+_DOUBLE = r'"(?P<double>(?:\\.|[^"\\])*+)(?:"|\Z|\\\Z)'
+_SINGLE = r"'(?P<single>(?:\\.|''|[^'\\])*+)(?:'|\Z|\\\Z)"
+_PIECES = re.compile(rf"{_DOUBLE}|{_SINGLE}|`(?P<run>[^`]*+)(?:`|\Z)|(?P<name>{_NAME})", re.DOTALL)
+_LISP_PIECES = re.compile(rf"{_DOUBLE}|(?P<name>{_NAME})", re.DOTALL)
+_RUNS = frozenset(
+    "system system* shell shell_cmd shell-command shell-command-to-string shell_to_string sh "
+    "run-program launch-program run-shell-command call-process call-process-shell-command "
+    "start-process start-process-shell-command make-process process process* popen popen2 popen3 "
+    "open-pipe open-pipe* open-input-pipe open-output-pipe open-input-output-pipe exec execl "
+    "execlp execle execv execve execvp execvpe execute spawn spawnl spawnv spawnvp host unix dos "
+    "unix_g unix_w process_create create_process create_process_env command cmd open_process "
+    "open_process_in open_process_out open_process_full getoutput sys-exec".split()
 )
-_LISP_PIECES = re.compile(rf'"(?P<double>(?:\\.|[^"\\])*+)"|(?P<name>{_NAME})', re.DOTALL)
-_RUNS = re.compile(
-    r"(?:.*[.:/])?(?:system\*?|shell(?:_cmd|-command\S*|_to_string)?|sh|run-program|launch-program|"
-    r"run-shell-command|call-process\S*|start-process\S*|make-process|process\*?|popen\d?|"
-    r"open(?:-input|-output|-input-output)?-pipe\*?|exec[lv]?[pe]*|execute\S*|spawn\S*|host|unix|dos|"
-    r"unix_g|unix_w|process_create|create_process\S*|command|cmd|open_process\S*|getoutput|sys-exec)",
-    re.IGNORECASE,
+_EVALUATES = frozenset(
+    "eval evalin eval-string read-from-string read_term_from_atom term_to_atom feval str2func "
+    "load consult loadstring interpret".split()
 )
-_EVALUATES = re.compile(
-    r"(?:.*[.:/])?(?:eval|evalin|eval-string|read-from-string|read_term_from_atom|term_to_atom|"
-    r"feval|str2func|load|consult|loadstring|interpret)",
-    re.IGNORECASE,
+_DELETES = frozenset(
+    "delete unlink remove rmdir rmtree remove-file delete-file delete_file delete-directory "
+    "delete_directory delete-directory-tree remove_directory delete_directory_and_contents "
+    "delete-directory/files remove_tree".split()
 )
-_DELETES = re.compile(
-    r"(?:.*[.:/])?(?:delete|unlink|remove|rmdir|rmtree|remove-file|delete[-_](?:file|directory\S*)|"
-    r"delete-directory-tree|remove_directory|delete_directory_and_contents|"
-    r"delete-directory/files|remove_tree)",
-    re.IGNORECASE,
-)
-_ESCAPES = re.compile(r"(?:^|[;\n])\s*!([^\n;]+)")
+_ESCAPES = re.compile(r"(?:^|;)[ \t]*+!([^\n;]++)", re.MULTILINE)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_TREES = re.compile(r"director|rmdir|tree", re.IGNORECASE)
+_TREES = ("director", "rmdir", "tree")
+_SEPARATORS = str.maketrans(":/", "..")
 _MOST = 400
 _REACH = 6
 """How many texts after a function's name may be its arguments."""
@@ -83,14 +84,20 @@ def _after(pieces: list[tuple[str, str]], index: int) -> list[tuple[str, str]]:
     """What follows a name, up to the next one that acts itself."""
     out: list[tuple[str, str]] = []
     for kind, value in pieces[index + 1 : index + 1 + 2 * _REACH]:
-        if kind == "name" and (_RUNS.fullmatch(value) or _DELETES.fullmatch(value)):
+        if kind == "name" and (_is(value, _RUNS) or _is(value, _DELETES)):
             break
         out.append((kind, value))
     return out
 
 
+def _is(name: str, functions: frozenset[str]) -> bool:
+    """Whether a name, or its last part, is one of these."""
+    lowered = name.lower()
+    return lowered in functions or lowered.translate(_SEPARATORS).rpartition(".")[2] in functions
+
+
 def _named(call: Invocation, text: Arg, name: str, given: list[str]) -> None:
-    if _RUNS.fullmatch(name):
+    if _is(name, _RUNS):
         if not given:
             return
         words = [text.like(each) for each in given[:_REACH]]
@@ -98,11 +105,14 @@ def _named(call: Invocation, text: Arg, name: str, given: list[str]) -> None:
             call.run_shell(words[0])
         else:
             call.run_args(words)
-    elif _EVALUATES.fullmatch(name) and not given:
+    elif _is(name, _EVALUATES) and not given:
         call.unknown_code(text.span)
-    elif _DELETES.fullmatch(name):
+    elif _is(name, _DELETES):
         for each in given[:1]:
             if "/" in each or each.startswith("~"):
                 home = call.state.variables.get("HOME", UNKNOWN)
                 path = f"{home}{each[1:]}" if each[:1] == "~" else each
-                call.deletes(text.like(path), *(("recursive",) if _TREES.search(name) else ()))
+                call.deletes(
+                    text.like(path),
+                    *(("recursive",) if any(t in name.lower() for t in _TREES) else ()),
+                )

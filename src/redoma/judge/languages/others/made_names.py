@@ -19,11 +19,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Table = dict[str, tuple[str, tuple[str, ...]]]
 
-_TAKERS = re.compile(
-    r"(?:^|[.:>_])(?:can|send|public_send|__send__|method|instance_method|const_get|tap|then|invoke"
-    r"|\w*(?:call|map|walk|filter|sort|register|handler|apply|callback|Callable|Reflection)\w*"
-    r"|ob_start|define_method|alias_method|try)\w*$"
+_TAKERS = frozenset(
+    "can send public_send __send__ method instance_method const_get tap then invoke ob_start "
+    "define_method alias_method try".split()
 )
+_TAKING = tuple(
+    "call map walk filter sort register handler apply callback Callable Reflection".split()
+)
+_LONGEST = 64
 """Functions that call another one, which they are given by its name or as a value."""
 _SPAWNING = ("child_process", "Process", "Runtime", "subprocess", "node:child")
 _GLOBALS = frozenset("globalThis global window self this process require Reflect _G _ENV".split())
@@ -34,8 +37,14 @@ _SYMBOLIC = frozenset("perl ruby php".split())
 _WITHOUT_BRACKETS = frozenset("perl ruby lua".split())
 _BY_VALUE = frozenset("javascript typescript node lua r julia".split())
 _INDIRECT = frozenset((">", "]", ")"))
-_CLOSURE = re.compile(r"\b(?:fn|function|sub|static|lambda)\b|->\s*[({]|\bnew\b")
+_CLOSURE = re.compile(r"\b(?:fn|function|sub|static|lambda)\b|->[ \t]*+[({]|\bnew\b")
 _MOST = 64
+
+
+def _takes(name: str) -> bool:
+    """Whether a function by its name calls another that it is given."""
+    last = name.replace(">", ".").replace(":", ".").rpartition(".")[2]
+    return len(last) < _LONGEST and (last in _TAKERS or any(each in last for each in _TAKING))
 
 
 class MadeNames:
@@ -204,7 +213,7 @@ class MadeNames:
             return
         texts = [t.text for t in self.found if t.kind == STRING and len(t.text) < 40]
         named = [each for each in (*texts, *self.made) if self._acts(each)]
-        takers = any(t.kind == NAME and _TAKERS.search(t.text) for t in self.found)
+        takers = any(t.kind == NAME and _takes(t.text) for t in self.found)
         indirect = any(
             (t.text in _INDIRECT and t.kind == SIGN and self._follows(i, "("))
             or (t.text == "&" and self.language == "perl")
