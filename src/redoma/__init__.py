@@ -6,6 +6,8 @@ Public names load when they are first used, so that an entry point pays only for
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.i18n import in_language as in_language
+    from redoma.jail.containers.service import AsyncContainerService as AsyncContainerService
+    from redoma.jail.containers.service import ContainerService as ContainerService
     from redoma.jail.supervisor.start import Control as Control
     from redoma.judge.languages.component.validate import validate_component as validate_component
     from redoma.model.call import Call as Call
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from redoma.model.component import Validation as Validation
     from redoma.model.confirmation import confirmation_request as confirmation_request
     from redoma.model.confirmation import confirmation_response as confirmation_response
+    from redoma.model.container import ContainerConfig as ContainerConfig
+    from redoma.model.container import ContainerError as ContainerError
+    from redoma.model.container import ContainerInfo as ContainerInfo
+    from redoma.model.container import ImageMissing as ImageMissing
     from redoma.model.decision import Assessment as Assessment
     from redoma.model.decision import Decision as Decision
     from redoma.model.decision import Effect as Effect
@@ -71,6 +77,7 @@ __all__ = [
     "Answer",
     "Applied",
     "Assessment",
+    "AsyncContainerService",
     "AsyncSandbox",
     "Call",
     "CallFailed",
@@ -80,6 +87,10 @@ __all__ = [
     "Choice",
     "Circumstances",
     "Confirmed",
+    "ContainerConfig",
+    "ContainerError",
+    "ContainerInfo",
+    "ContainerService",
     "Control",
     "Decision",
     "Declined",
@@ -87,6 +98,7 @@ __all__ = [
     "EngineFailed",
     "Fact",
     "Finding",
+    "ImageMissing",
     "Limits",
     "Network",
     "NoEngine",
@@ -132,6 +144,7 @@ _HOMES = {
     "Answer": "redoma.model.request",
     "Applied": "redoma.model.change",
     "Assessment": "redoma.model.decision",
+    "AsyncContainerService": "redoma.jail.containers.service",
     "AsyncSandbox": "redoma.pipeline.async_sandbox",
     "Call": "redoma.model.call",
     "CallFailed": "redoma.model.call",
@@ -141,6 +154,10 @@ _HOMES = {
     "Choice": "redoma.model.request",
     "Circumstances": "redoma.model.policy",
     "Confirmed": "redoma.pipeline.path",
+    "ContainerConfig": "redoma.model.container",
+    "ContainerError": "redoma.model.container",
+    "ContainerInfo": "redoma.model.container",
+    "ContainerService": "redoma.jail.containers.service",
     "Control": "redoma.jail.supervisor.start",
     "Decision": "redoma.model.decision",
     "Declined": "redoma.model.errors",
@@ -148,6 +165,7 @@ _HOMES = {
     "EngineFailed": "redoma.model.errors",
     "Fact": "redoma.model.decision",
     "Finding": "redoma.model.decision",
+    "ImageMissing": "redoma.model.container",
     "Limits": "redoma.model.grant",
     "NO_LIMIT": "redoma.pipeline.settings",
     "Network": "redoma.pipeline.settings",

@@ -26,13 +26,18 @@ MODULES_WITHOUT: tuple[str, ...] = (
 CODE = re.compile(
     r'import sys;|"\$@"|while IFS|127\.0\.0\.1|\|\| sh -c|\\b|\*\*\* |# [<>]{3}|\(command'
     r"|# Completes redoma's|#compdef|complete -c|\{0\}\)\n|\.(?:TH|SH|SS) "
-    r"|HTTP/1|Project-Id-Version: |plan \{0\}(?:\n|\Z)|import \{0\}\n"
+    r"|HTTP/1|POST \{0\} HTTP/|import os, signal|Project-Id-Version: |plan \{0\}(?:\n|\Z)|import \{0\}\n"
 )
 NOT_MESSAGES: frozenset[str] = frozenset(
     {
         # Names of products, and of whoever runs us.
         *("Claude Code", "Codex CLI", "Gemini CLI", "VS Code", "uid {0}", "caller {0}"),
         # Commands, options and settings to type.
+        *('cpus="2"', 'env_vars=("NAME=VALUE",)', 'image="alpine:latest"', 'memory="2g"'),
+        *('ports=("8080:80",)', 'shell="/bin/sh"', '("ls", "-l")'),
+        "Generator[ApiCall | Pause, Any, T]",
+        "sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un);"
+        " podman system migrate",
         "redoma answer {0} approve",
         "claude-code codex gemini cursor vscode",
         *("Bearer {0}", "Authorization: Bearer {0}"),

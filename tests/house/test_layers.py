@@ -36,7 +36,7 @@ MAY_IMPORT = {
 ORDER = {
     "jail": (
         *("kernel", "probe", "protect", "overlay", "engines", "profiles"),
-        *("supervisor", "forkserver", "calls"),
+        *("supervisor", "forkserver", "containers", "calls"),
     ),
     "judge": ("text", "shell", "interpret", "languages", "programs", "rules", "policy", "intent"),
 }

@@ -28,6 +28,9 @@ def test_run_by_root_the_tests_have_a_tmp_of_their_own() -> None:
 
 def test_continuous_integration_requires_what_the_promises_rest_on() -> None:
     said = (ROOT / ".ci/run").read_text(encoding="utf-8")
-    wanted = ("bubblewrap", "forkserver", "standard", "strict", "maximum")
+    wanted = (
+        *("bubblewrap", "forkserver", "standard", "strict", "maximum"),
+        *("docker", "podman"),
+    )
     assert f"REDOMA_REQUIRE=${{REDOMA_REQUIRE-{','.join(wanted)}}}" in said
     assert "export REDOMA_REQUIRE" in said

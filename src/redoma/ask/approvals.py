@@ -41,6 +41,10 @@ MOST_APPROVALS = 2000
 LONGEST_SHOWN = 500
 
 
+REMEMBERED = "remembered: "
+"""Begins the notes of an answer that nobody gave anew."""
+
+
 class Approval(Value):
     """One approval that lasts, and all that it is bound to."""
 

@@ -41,6 +41,8 @@ _LENGTH = 8
 _OURS, _LIBRARY = 0, 1
 _TOGETHER = -1
 _LONGEST_NAME = 20
+# How code that cannot be read shows itself.
+_DAMAGED = (OSError, ValueError, EOFError, TypeError, IndexError)
 
 
 class ImportCache:
@@ -212,7 +214,10 @@ class ImportCache:
                 needs = tuple(loaded.get(name, ()))
             else:
                 source, first, last, needs = self._index[name]
-                code = self._codes.code(first, last)
+                try:
+                    code = self._codes.code(first, last)
+                except _DAMAGED:
+                    continue  # the next start loads it as ever, and it is kept anew then
             if name in together:
                 index[name] = (source, _TOGETHER, len(common), needs)
                 common.append(code)
@@ -303,7 +308,7 @@ class _Loader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType | None:
         try:
             return self._codes.code(self._start, self._end)
-        except (OSError, ValueError, EOFError, TypeError, IndexError):
+        except _DAMAGED:
             return super().get_code(fullname)
 
 

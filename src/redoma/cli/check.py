@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from redoma.cli.options import CommandLine
     from redoma.model.errors import RecordError
+    from redoma.pipeline.decisions.explanations import ExplainedFact
 
 CHECK = CommandTable(
     "check",
@@ -41,6 +42,11 @@ CHECK = CommandTable(
     options=(
         Heading("options"),
         Option("--json", "one JSON object instead of prose"),
+        Option(
+            "--explain",
+            "also every fact: which card or handler found it and which rule graded it, with file"
+            " and line",
+        ),
         Option(
             "--jsonl",
             "reads a JSON string or an object with `cmd` (and `pack`, `cwd`) from each line of"
@@ -78,16 +84,33 @@ def main(given: CommandLine) -> int:
         if given.words:
             raise UsageError("--jsonl reads commands from standard input only", hint=CHECK.hint)
         return judge_lines(sys.stdin.buffer, sys.stdout, pack=pack, cwd=cwd)
-    decision = judge(_text(given.words), pack=pack, cwd=cwd)
+    text = _text(given.words)
+    decision = judge(text, pack=pack, cwd=cwd)
+    facts = _explained(text, pack, cwd) if "--explain" in given.flags else None
     if "--json" in given.flags:
         from redoma.cli import json_report as as_json
 
-        sys.stdout.write(as_json.line(as_json.decision_json(decision)))
+        answer = as_json.decision_json(decision)
+        if facts is not None:
+            from redoma.cli.explanation import facts_json
+
+            answer["facts"] = facts_json(text, facts)
+        sys.stdout.write(as_json.line(answer))
     else:
         from redoma.cli import prose
 
         sys.stdout.write(prose.report(decision, prose.screen(sys.stdout)))
+        if facts is not None:
+            from redoma.cli.explanation import facts_text
+
+            sys.stdout.write(facts_text(text, facts))
     return STATUS[decision.verdict]
+
+
+def _explained(text: str, pack: str, cwd: str | None) -> tuple[ExplainedFact, ...]:
+    from redoma.pipeline.decisions.explanations import explained_facts
+
+    return explained_facts(text, pack=pack, cwd=cwd, home=os.environ.get("HOME"))
 
 
 def judge(text: str, *, pack: str, cwd: str | None) -> Decision:

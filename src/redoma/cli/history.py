@@ -38,8 +38,8 @@ HISTORY = CommandTable(
 GC = CommandTable(
     "gc",
     "Lets go of what is kept beyond its bounds, the oldest first: 14 days, 2 GiB or a twentieth of"
-    " the disk, 200 transactions; and of what a crash left behind. This also happens now and then"
-    " by itself. What was applied last in each workspace stays.",
+    " the disk, 200 transactions; and of what a crash left behind, containers included. This also"
+    " happens now and then by itself. What was applied last in each workspace stays.",
     usage=("[--dry-run] [--older-than DAYS]",),
     options=(
         Heading("options"),
@@ -189,16 +189,30 @@ def collect(options: CommandLine) -> int:
     bounds = RetentionBounds() if age is None else RetentionBounds(age=age, newest=age == 0)
     only_tell = "--dry-run" in options.flags
     freed = collect_garbage(bounds, only_tell=only_tell)
+    from redoma.pipeline.container_leftovers import collect_containers
+
+    containers = collect_containers(only_tell=only_tell)
     if options.json:
         import json
 
-        made = {"dry_run": only_tell, "ids": list(freed.ids), "bytes": freed.size}
+        made = {
+            "dry_run": only_tell,
+            "ids": list(freed.ids),
+            "bytes": freed.size,
+            "containers": [
+                {"id": each.id, "name": each.name, "project_path": each.project_path}
+                for each in containers
+            ],
+        }
         sys.stdout.write(json.dumps(made) + "\n")
         return 0
     told = "would free {0}: {1} transactions\n" if only_tell else "freed {0}: {1} transactions\n"
     sys.stdout.write(phrased(told, size(freed.size), len(freed.ids)))
     for name in freed.ids:
         sys.stdout.write(f"  {name}\n")
+    for each in containers:
+        left = "would remove {0} of {1}\n" if only_tell else "removed {0} of {1}\n"
+        sys.stdout.write(phrased(left, each.name, harmless(each.project_path)))
     return 0
 
 

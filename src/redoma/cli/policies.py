@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.cli.options import CommandLine
     from redoma.pipeline.decisions.policy_tools import Explanation, Setting, Tried
+    from redoma.pipeline.policy_suggestions import Proposal
 
 POLICY = CommandTable(
     "policy",
@@ -26,6 +27,7 @@ POLICY = CommandTable(
         Heading("options"),
         Option("--json", "one JSON object instead of prose"),
         Option("--user", "init: your own policy, for every project"),
+        Option("--apply", "suggest: writes the proposal; the old file is kept beside it as .old"),
         Option("--cwd DIR", "the directory whose policies apply (default: this one)"),
         Option(
             "--as WHOSE",
@@ -46,6 +48,7 @@ POLICY = CommandTable(
     samples=(
         Sample("redoma policy explain 'git push'", "what is said to it, and by which rule"),
         Sample("redoma policy lint", "whether the policies that apply here are right"),
+        Sample("redoma policy suggest", "what you approved again and again, as an allow list"),
     ),
 )
 
@@ -213,6 +216,66 @@ def _show(given: CommandLine) -> int:
     else:
         sys.stdout.write(settings_text(settings))
     return 0
+
+
+@POLICY.subcommand(
+    "suggest",
+    "[--apply]",
+    "proposes an allow list of what a person approved again and again, as a diff; never for what"
+    " is dangerous or worse, never after one approval",
+)
+def _suggest(given: CommandLine) -> int:
+    from redoma.pipeline.policy_suggestions import applied, suggested
+
+    cwd, home = _where(given)
+    proposal = suggested(cwd=cwd, home=home)
+    writes = "--apply" in given.flags
+    kept = applied(proposal, home=home) if writes else ""
+    if given.json:
+        _json(
+            {
+                "file": proposal.path,
+                "suggestions": [
+                    {"command": s.command, "approved": s.approved, "risk": s.risk.label}
+                    for s in proposal.suggestions
+                ],
+                "diff": _diff(proposal),
+                "written": writes and bool(proposal.suggestions),
+                "old": kept or None,
+            }
+        )
+        return 0
+    for each in proposal.suggestions:
+        sys.stdout.write(
+            phrased(
+                "# approved {0} times, {1}: {2}\n",
+                each.approved,
+                phrased(each.risk.label),
+                harmless(each.command),
+            )
+        )
+    sys.stdout.write(harmless_lines(_diff(proposal)))
+    if not proposal.suggestions:
+        sys.stdout.write(phrased("nothing was approved so often that a rule would help\n"))
+    elif writes:
+        sys.stderr.write(phrased("redoma: written: {0}\n", harmless(proposal.path)))
+    else:
+        sys.stderr.write(phrased("hint: redoma policy suggest --apply\n"))
+    return 0
+
+
+def _diff(proposal: Proposal) -> str:
+    import difflib
+
+    path = proposal.path
+    before, after = proposal.before.splitlines(), proposal.after.splitlines()
+    found = difflib.unified_diff(before, after, path, path, lineterm="")
+    return "".join(f"{line}\n" for line in found)
+
+
+def harmless_lines(text: str) -> str:
+    """A text of several lines with nothing in it that acts on a terminal."""
+    return "".join(f"{harmless(line)}\n" for line in text.splitlines())
 
 
 @POLICY.subcommand("schema", "", "the JSON Schema of sandbox.yaml, for editors")

@@ -8,7 +8,8 @@
     ├── Refused           Denied · Declined · ConfirmationNeeded · ConfirmationExpired · RateLimited
     │                     SandboxViolation
     ├── AskUnavailable
-    ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost
+    ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost · ContainerError
+    │                     ContainerGone · ImageMissing
     ├── RunError          TimedOut · LimitReached · OutputTooLarge · SandboxTimeout · CallFailed
     │                     NotReturnable
     ├── ChangeError       ApplyConflict · PreviewGone · UndoImpossible · NoRoomForUndo

@@ -283,6 +283,18 @@ def test_code_that_cannot_be_read_is_read_from_its_source(tree: Path) -> None:
     assert started(tree) == first
 
 
+def test_a_damaged_piece_fails_no_start_and_is_kept_anew(tree: Path) -> None:
+    started(tree)
+    (kept,) = caches(tree)
+    whole = kept.read_bytes()
+    head = 8 + int.from_bytes(whole[:8], "little")
+    kept.write_bytes(whole[:head] + bytes(len(whole) - head))
+    edit(tree)  # so that this start has something to leave behind
+    for _ in range(3):
+        assert started(tree).startswith("usage, edited: ")
+    assert bytes(1000) not in kept.read_bytes()
+
+
 @pytest.mark.root
 def test_a_cache_of_another_user_is_not_believed(tree: Path) -> None:
     started(tree)

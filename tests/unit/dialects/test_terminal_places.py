@@ -113,9 +113,11 @@ class TestExecuteSandboxed:
         (home / "notes").write_text("note\n")
         (home / ".bashrc").write_text("old")
         (home / ".token").write_text("secret")
+        # The judge reads the script; which files it would change, only the running script knows.
+        (home / "names").write_text(".bashrc\n.zshrc\n")
         script = home / "script"
         script.write_text(
-            "cat notes; echo new > made; cat .token; echo bad >> .bashrc; echo bad > .zshrc; true"
+            'cat notes; echo new > made; cat .token; while read f; do echo bad >> "$f"; done < names; true'
         )
         for sandbox, cwd in ((TerminalSandbox(), "~"), (TerminalSandbox(cwd="~"), "")):
             assert sandbox.execute_sandboxed("pwd", cwd=cwd) == (0, f"{home}\n", "")

@@ -74,6 +74,9 @@ class NamespacePreparer:
     def __init__(self) -> None:
         # Whether the kernel lets an ordinary user mount overlays (5.11); found by trying.
         self.overlays = True
+        # Why changes are held in a copy of the workspace and not in an overlay; nothing: they
+        # are held in an overlay where one can be had.
+        self.copies = ""
         self._lock = allocate_lock()
         self._frames: dict[tuple[object, ...], tuple[Frame, tuple[str, ...]]] = {}
         self._last: tuple[Grant, tuple[object, ...], tuple[Frame, tuple[str, ...]]] | None = None
@@ -103,7 +106,9 @@ class NamespacePreparer:
 
         self._overlaid = True
         with (
-            overlay_over(plan.grant.workspace, frame, plan.request.onto) as overlay,
+            overlay_over(
+                plan.grant.workspace, frame, plan.request.onto, copied=self.copies
+            ) as overlay,
             self._prepared(plan, builder, frame, notes, overlay) as prepared,
         ):
             yield prepared

@@ -84,6 +84,14 @@ DECLARED = (
         gives_secrets=True,
     ),
     EngineDeclaration(
+        name="container",
+        module="redoma.jail.containers.engine",
+        of="ContainerJail",
+        needs="Docker Engine or Podman, and the right to use it; not for root",
+        by_default=False,
+        caps_itself=True,
+    ),
+    EngineDeclaration(
         name="direct",
         module="redoma.jail.engines.direct",
         of="Direct",

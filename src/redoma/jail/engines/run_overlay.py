@@ -21,15 +21,25 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def overlay_over(workspace: str, frame: Frame, onto: str = "") -> Iterator[Overlay]:
-    """An overlay that stays unless the run cannot be done; `onto` names one to go on with."""
+def overlay_over(
+    workspace: str, frame: Frame, onto: str = "", *, copied: str = ""
+) -> Iterator[Overlay]:
+    """An overlay that stays unless the run cannot be done; `onto` names one to go on with.
+
+    `copied` is why it has to be a copy, where it has to.
+    """
     if onto:
-        yield held_before(onto, workspace)
+        before = held_before(onto, workspace)
+        if copied and not before.is_copy:
+            raise EngineFailed(
+                f"{onto} cannot be gone on with: {copied}", hint="redoma run --engine bubblewrap"
+            )
+        yield before
         return
     aside = [f"{path} is written directly: not held" for path, _ in frame.writable]
     aside += [f"{path} is written in memory only: not shown" for path in frame.forgotten]
     try:
-        overlay = open_overlay(workspace, notes=tuple(aside))
+        overlay = open_overlay(workspace, notes=tuple(aside), copied=copied)
     except OSError as error:
         raise EngineFailed(
             f"what is written in {workspace} cannot be held: {error}",

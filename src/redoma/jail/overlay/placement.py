@@ -150,6 +150,11 @@ def place_for(workspace: str) -> OverlayPlace:
     return known
 
 
+def place_for_copy(workspace: str, why: str) -> OverlayPlace:
+    """A place for a copy of the workspace, whatever else could be had."""
+    return _place_for_copy(Mounts(), workspace, why)
+
+
 # The place that was found last, and all that it depends on.
 _places: dict[tuple[object, ...], OverlayPlace] = {}
 

@@ -17,7 +17,14 @@ from redoma.base.cores import json_line
 from redoma.base.paths import is_below
 from redoma.base.process_identity import identity, is_running, short_id
 from redoma.jail.overlay.beneath import is_mark
-from redoma.jail.overlay.placement import COPY, OVERLAY, Mounts, OverlayPlace, place_for
+from redoma.jail.overlay.placement import (
+    COPY,
+    OVERLAY,
+    Mounts,
+    OverlayPlace,
+    place_for,
+    place_for_copy,
+)
 from redoma.model.message import Message
 from redoma.model.value import Value, fields_of, replace
 
@@ -246,8 +253,13 @@ def _in_a_child() -> None:
 os.register_at_fork(after_in_child=_in_a_child)
 
 
-def open_overlay(workspace: str, *, notes: tuple[str, ...] = ()) -> Overlay:
-    """An empty overlay over the workspace: one that was put aside, or a new one."""
+def open_overlay(workspace: str, *, notes: tuple[str, ...] = (), copied: str = "") -> Overlay:
+    """An empty overlay over the workspace: one that was put aside, or a new one.
+
+    `copied` is why it has to be a copy, where it has to.
+    """
+    if copied:
+        return make_overlay(workspace, place_for_copy(workspace, copied), notes=notes)
     base = place_for(workspace)
     overlay = _taken_spare(workspace, base)
     if overlay is not None:

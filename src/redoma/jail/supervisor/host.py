@@ -62,7 +62,7 @@ class Host:
                 log.info("engine %s tried: %s", name, "usable" if report.usable else "not usable")
                 # What does not work may be mended at any moment; but where memory can only be
                 # watched, every start would ask systemd anew. `redoma doctor` does.
-                if report.usable or caps_itself:
+                if report.usable or (caps_itself and declared(name).by_default):
                     reports.remember_report(report, key)
             self._reports[name] = report
             engine.adopt(report)

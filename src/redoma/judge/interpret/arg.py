@@ -20,6 +20,8 @@ IDENTITY = 8
 """Tells who or where this machine is (whoami, hostname …)."""
 BULK = 16
 """Holds a whole project, packed."""
+EXACT = 1024
+"""Is what one address answers over TLS, with nothing added, changed or left unchecked."""
 NAMES = 32
 """Names given as a pattern that stands for them: nobody knows which there are."""
 
@@ -66,7 +68,7 @@ class Stream:
 
     def passed_through(self, taint: int = PLAIN) -> Stream:
         """What a filter makes of it: other text, the same taint and more."""
-        return Stream(None, self.taint | taint, self.source)
+        return Stream(None, (self.taint | taint) & ~EXACT, self.source)
 
     def __repr__(self) -> str:
         return f"Stream({self.text!r}, taint={self.taint}, source={self.source!r})"

@@ -203,12 +203,15 @@ def web_request(
         last = steps[-1] if steps else ""
         whole = bool(_WHOLE_COLLECTIONS & set(last.split(","))) or last.startswith(".*")
         worst = ("destroy", "wholesale") if whole else ("destroy",)
-        call.fact(Effect.REMOTE, tags=worst, at=url.span, detail=f"{method} {_shown(url)}")
+        target, _ = host_target(str(url))
+        call.fact(Effect.REMOTE, target, tags=worst, at=url.span, detail=f"{method} {_shown(url)}")
     elif (
         steps
         and (_DELETING_WORDS & set(steps[-2:]) or steps[-1].startswith(("delete", "dodelete")))
     ) or (any(each in path.lower() for each in _SETTINGS) and method in ("PUT", "POST", "PATCH")):
-        call.fact(Effect.REMOTE, tags=("destroy",), at=url.span, detail=f"{method} {_shown(url)}")
+        target, _ = host_target(str(url))
+        told = f"{method} {_shown(url)}"
+        call.fact(Effect.REMOTE, target, tags=("destroy",), at=url.span, detail=told)
     marks = tags if known else (*tags, "unknown-payload")
     call.sends(carried, url, *marks)
 

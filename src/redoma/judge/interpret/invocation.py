@@ -6,6 +6,7 @@ from redoma.judge.interpret.arg import (
     ANYTHING,
     BULK,
     DECODED,
+    EXACT,
     IDENTITY,
     NETWORK,
     PLAIN,
@@ -25,7 +26,9 @@ from redoma.judge.interpret.sensitive import (
     is_vital,
     keeps_secrets,
     may_reach_secret,
+    program_place,
     reaches_accounts,
+    shadows_program,
 )
 from redoma.judge.text.glob import has_glob
 from redoma.model.decision import Effect, Place, Target
@@ -155,8 +158,10 @@ class Invocation:
         """A file is made, changed or replaced."""
         target, marks = self.written_target(word)
         path = self.path(word)
+        if content is not None and content.taint & NETWORK and program_place(path) is not None:
+            # Attack: what another machine sent becomes a program that a person calls by its name.
+            target = Target(text=word, place=Place.STARTUP, path=path)
         if target.place is Place.HOST:
-            # A descriptor that leads to another machine: `tar -cf /dev/fd/3 x 3>/dev/tcp/…`.
             self.sends(content.taint if content is not None else self.taint(), word, "raw")
         elif target.place is not Place.NOWHERE:
             self.fact(Effect.WRITES, target, tags=(*tags, *marks), at=word.span)
@@ -201,7 +206,7 @@ class Invocation:
         if place is not Place.SYSTEM_TREE and place is not Place.HOME_ROOT:
             if is_guard(path):
                 place = Place.GUARD
-            elif is_startup(path):
+            elif is_startup(path) or shadows_program(path, self.walker.knowledge):
                 marks.append(place.value)
                 place = Place.STARTUP
             elif is_secret(path):
@@ -277,6 +282,13 @@ class Invocation:
             state.variables["0"] = zero
         return self.walker.nested(text, state, self.stdin if stdin is None else stdin, positional)
 
+    def reads_perhaps(self, text: Arg) -> Stream:
+        """Reads a text that may be a command line; what nobody knows in it counts for nothing."""
+        facts, noted = self.walker.facts, len(self.walker.facts)
+        out = self.run_shell(text)
+        facts[noted:] = [each for each in facts[noted:] if each.effect is not Effect.UNKNOWN]
+        return out
+
     def begins_code(self, language: str, text: Arg, *tags: str) -> None:
         """Notes that code runs, and that it came from another machine where it did."""
         self.fact(Effect.EXECUTES, tags=("code", *tags), at=text.span, detail=language)
@@ -302,7 +314,8 @@ class Invocation:
         if stream.taint & DECODED:
             self.fact(Effect.EXECUTES, tags=("decoded",), detail=language)
         if stream.taint & NETWORK:
-            self.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=stream.source)
+            exact = ("exact",) if stream.taint & EXACT else ()
+            self.fact(Effect.DOWNLOADS_AND_EXECUTES, tags=exact, detail=stream.source)
         if stream.text is None:
             self.fact(Effect.EXECUTES, tags=("stream",), detail=language)
             return ANYTHING
@@ -355,7 +368,12 @@ class Invocation:
             if not held.source:
                 # What another program printed into it nobody has seen.
                 self.fact(Effect.EXECUTES, tags=("stream",), at=word.span, detail=language)
-        place = Place.SECRET if is_secret(path) else place_of(path, self.walker.ground)
+        place = place_of(path, self.walker.ground)
+        if is_secret(path) and place is not Place.WORKSPACE:
+            place = Place.SECRET
+        if place is Place.HOST:
+            # Attack: `source /dev/tcp/host/port`: whoever answers there types the commands.
+            self.fact(Effect.NETWORK, tags=("reverse-shell",), at=word.span)
         tag = "file" if word.known else "unknown-file"
         target = Target(text=word, place=place, path=path)
         self.fact(Effect.EXECUTES, target, tags=(tag,), at=word.span)
@@ -366,20 +384,17 @@ class Invocation:
             return out if out is not None else ANYTHING
         return ANYTHING
 
-    def taint(self) -> int:
-        """What all its words and its input carry."""
-        taint = self.stdin.taint
+    def taint(self, taint: int | None = None) -> int:
+        """What all its words carry, and its input or what is given in its place."""
+        taint = self.stdin.taint if taint is None else taint
         for word in self.args:
             taint |= word.taint
         return taint
 
     def passes_on(self, *streams: Stream) -> Stream:
         """The output of a filter: nothing known of its text, all taint kept."""
-        taint = PLAIN
-        source = ""
+        taint, source = PLAIN, ""
         for stream in streams:
             taint |= stream.taint
             source = source or stream.source
-        for word in self.args:
-            taint |= word.taint
-        return Stream(None, taint, source)
+        return Stream(None, self.taint(taint) & ~EXACT, source)

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from redoma.judge.text.glob import glob, has_glob
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+
 SECRET_TREES = tuple(
     f"/{each}/"
     for each in (
@@ -113,7 +117,7 @@ STARTUP_TREES = tuple(
         ".config/fish|.vim|.config/nvim|.emacs.d|.config/git/config|.git/hooks"
         "|.git/config|.git/config.worktree|.git/info/attributes|.husky|.githooks"
         "|.config/autostart|.config/systemd|.config/environment.d|.local/share/systemd"
-        "|.local/bin|launchagents|launchdaemons|.pip|.config/pip|.config/direnv"
+        "|launchagents|launchdaemons|.pip|.config/pip|.config/direnv"
         "|.vscode/tasks.json|.vscode/settings.json|.vscode/launch.json"
         "|.idea/workspace.xml|.idea/runconfigurations|.cargo/config|.cargo/config.toml"
         "|.ssh|.ipython/profile_default/startup|.gnupg|.docker/config.json|.kube/config"
@@ -271,6 +275,20 @@ def is_secret(path: str) -> bool:
         return True
     around = f"/{lowered}/"
     return any(tree in around for tree in SECRET_TREES)
+
+
+def program_place(path: str) -> str | None:
+    """The name that a file in a person's directory of programs is found by; None elsewhere."""
+    _, found, name = f"{path.rstrip('/')}/".lower().partition("/.local/bin/")
+    return name.rstrip("/") if found else None
+
+
+def shadows_program(path: str, programs: Container[str]) -> bool:
+    """Attack: `~/.local/bin/git`: what a person types from then on is another program."""
+    name = program_place(path)
+    if name is None:
+        return False
+    return not name or not name.isprintable() or has_glob(name) or name in programs
 
 
 def is_startup(path: str) -> bool:

@@ -25,6 +25,7 @@ from redoma.model.policy import (
     Environment,
     Voice,
 )
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def evaluate(
     assessment: Assessment, pack: Pack, policy: Policy, circumstances: Circumstances
 ) -> Decision:
     """The decision of a policy and of every policy below it."""
+    circumstances = _of_the_command(circumstances)
     seen = _seen(assessment, (), policy, circumstances)
     said = voices(assessment, pack, policy, circumstances, seen)
     verdict = max(voice.verdict for voice in said)
@@ -79,6 +81,17 @@ def evaluate(
         preview=preview(seen, policy),
         multiple_files=seen.multiple_files,
     )
+
+
+def _of_the_command(circumstances: Circumstances) -> Circumstances:
+    """Without what was found in script files: a policy's lists are about the command itself.
+
+    What a script reaches, reads or writes beyond them, the sandbox holds to the same policy.
+    """
+    if not circumstances.facts or not any(fact.where for fact in circumstances.facts):
+        return circumstances
+    own = tuple(fact for fact in circumstances.facts if not fact.where)
+    return replace(circumstances, facts=own)
 
 
 def voices(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redoma.judge.interpret.arg import Arg
-from redoma.model.decision import Effect
+from redoma.model.decision import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 # From harmless to worst: when a call can be read in several ways, the worst reading counts.
 ACTIONS: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "read": (Effect.READS, ()),
+    "setup": (Effect.READS, ()),
     "query": (Effect.NETWORK, ("query",)),
     "fetch": (Effect.NETWORK, ("download",)),
     "cache": (Effect.WRITES, ("cache",)),
@@ -43,6 +43,7 @@ ACTIONS: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "uninstall": (Effect.DELETES, ("package",)),
     "discard": (Effect.DELETES, ("uncommitted",)),
     "history": (Effect.REWRITES_HISTORY, ()),
+    "migrate": (Effect.SCHEMA_CHANGE, ("migration",)),
     "schema": (Effect.SCHEMA_CHANGE, ()),
     "publish": (Effect.PUBLISHES, ()),
     "persist": (Effect.PERSISTS, ()),
@@ -65,9 +66,27 @@ def worst(actions: list[str]) -> str:
 
 
 def do(call: Invocation, action: str, *, detail: str = "") -> None:
-    """Notes the fact behind a action."""
+    """Notes the fact behind an action."""
+    if action == "migrate" and names_production(call):
+        action = "schema"
     effect, tags = ACTIONS[action]
     call.fact(effect, tags=tags, detail=detail)
+
+
+_PRODUCTION = re.compile(r"(?:^|[^a-z])(?:prod|production|live|staging)(?:[^a-z]|$)", re.IGNORECASE)
+
+
+def names_production(call: Invocation) -> bool:
+    """Whether a word or a variable says that it is not the database of a developer's machine."""
+    from redoma.judge.interpret.hosts import host_target
+
+    for word in (*call.args, *call.environment.values()):
+        if _PRODUCTION.search(word):
+            return True
+        address = str(word).rpartition("=")[2]
+        if "://" in address and not address.startswith(("file:", "sqlite:")):
+            return host_target(address)[0].place is not Place.LOOPBACK
+    return False
 
 
 _ENDING = (
@@ -94,47 +113,3 @@ def says_it_destroys(operands: Sequence[str]) -> bool:
 def is_named_so(program: str) -> bool:
     """Whether a program's own name is such a verb: `amqp-delete-queue`."""
     return len(program) < 256 and _NAMED_SO.match(program) is not None
-
-
-_SHELLS = frozenset("sh bash dash zsh ksh ash fish".split())
-_ALWAYS = frozenset("shred wipefs blkdiscard".split())
-_FARTHEST = 12
-"""How many words in a carried command is looked for."""
-
-
-def judge_carried(call: Invocation, words: list[Arg]) -> None:
-    """Judges the first command among `words` that would do harm if something ran it.
-
-    An unknown program may be a wrapper, and an unknown option of a wrapper may have taken the
-    word that looks like its command. Only unmistakable command lines count: a subcommand that is
-    merely called `rm` or a package called `bash` is none.
-    """
-    for index, word in enumerate(words[:_FARTHEST]):
-        if " " in word:
-            # `some-runner 'rm -rf /'`: a whole command line in one word.
-            pieces = [word.like(each) for each in word.split()]
-            if pieces and _unmistakable(pieces[0].rpartition("/")[2], pieces[1:]):
-                call.run_shell(word)
-                return
-        if _unmistakable(str(word).rpartition("/")[2], words[index + 1 :]):
-            call.run_args(words[index:])
-            return
-
-
-def _unmistakable(name: str, rest: list[Arg]) -> bool:
-    if not rest:
-        return False
-    if name == "rm":
-        options = [w for w in rest if w[:1] == "-"]
-        return len(rest) > len(options) and any(
-            w == "--recursive" or (w[1:2] != "-" and ("r" in w or "R" in w)) for w in options
-        )
-    if name in _SHELLS:
-        return any(w[:1] == "-" and w[1:2] != "-" and w.endswith("c") for w in rest[:3])
-    if name == "dd":
-        return any(w.startswith("of=") for w in rest)
-    if name == "find":
-        return any(w in ("-delete", "-exec", "-execdir") for w in rest)
-    if name in ("chmod", "chown"):
-        return any(w == "-R" for w in rest)
-    return name in _ALWAYS or name.startswith("mkfs")

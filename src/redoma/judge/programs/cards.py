@@ -6,9 +6,10 @@ A card is data (see `cards/*.yaml`), read once and kept compiled. Its keys:
 `flags`      option → what its value or presence means: `value`, `read`, `write`, `delete`,
              `shell`, `program`, `host`, `send`, `sql`, `code LANGUAGE`, `action NAME`, `only NAME`
 `actions`      action → subcommand patterns ("get secret*", "push --force", "** list")
-`operands`   what plain words are: `data`, `read`, `write`, `delete`, `host`, `execute`
+`operands`   what plain words are: `data`, `read`, `write`, `delete`, `host`, `execute`, `shell`
 `bare`       the action without operands; `otherwise`: the action when no pattern fits
 `inner`      a number: that many operands, then a command of its own (a wrapper)
+`rest`       words such as `--` or `-c` behind which a command of its own stands
 `copies`     without options its output is its input, word for word (`cat`)
 `long`       one dash begins a whole name; `stops`: the first operand ends the options
 """
@@ -18,7 +19,8 @@ from __future__ import annotations
 import sys
 
 from redoma.judge.interpret.arg import NOTHING, UNKNOWN, Arg, Stream
-from redoma.judge.programs.card_actions import do, judge_carried, says_it_destroys, worst
+from redoma.judge.programs.card_actions import do, says_it_destroys, worst
+from redoma.judge.programs.carried import judge_carried, judge_code, judge_telling
 from redoma.judge.programs.options import ProgramOptions, split
 from redoma.judge.text.budget import Uncounted
 from redoma.model.decision import Effect
@@ -36,8 +38,16 @@ _NONE: frozenset[str] = frozenset()
 _functions: dict[str, Callable[..., Any]] = {}
 DEEPEST = 6
 """How many words down a subcommand may stand."""
-_CARRYING = frozenset(("unknown", "exec", "run", "container", "remote"))
+_CARRYING = frozenset(("unknown", "exec", "run", "build", "container", "remote"))
 """Actions behind which a command of its own may stand."""
+_SETTINGS = Stream(":")
+"""Stands for what a program prints for `eval`: a text that does nothing."""
+_LOOKING = frozenset(("read", "cache", "write"))
+_COMPLETIONS = frozenset(
+    "completion completions shell-completion generate-shell-completion shellenv".split()
+)
+_EVALUATING = frozenset("eval ev php:eval runner execute run-code repl".split())
+"""Subcommands that are given code."""
 _OFF = frozenset(("false", "no", "none", "off", "0", "n", "f", "never"))
 
 
@@ -90,21 +100,24 @@ def options_of(
 def follow(call: Invocation, card: Card | None = None) -> Stream:
     """Notes everything the card knows about this call."""
     card = card_of(call) if card is None else card
+    inner = _behind(call, card)
     options = options_of(call, card=card)
     streams: list[Stream] = [call.stdin]
     only = _follow_flags(call, card, options, streams)
     if only is not None:
         do(call, only)
-        return call.passes_on(*streams)
+        return _SETTINGS if only == "setup" else call.passes_on(*streams)
     if "inner" in card:
         return _follow_inner(call, card, options)
     actions = card.get("actions")
+    action = str(card.get("otherwise", ""))
     if actions is not None:
         action = _told(card, action_of(card, options), options)
         detail = " ".join(str(o).replace(UNKNOWN, "…") for o in options.operands[:3])
+        if action in _LOOKING and operands_say_setup(options.operands):
+            action = "setup"
         do(call, action, detail=detail or call.name)
-        if action in _CARRYING and len(call.args) > 1:
-            judge_carried(call, call.args[1:])
+        _carried(call, card, action, call.args[1:])
     operands = options.operands
     kind = card.get("operands", "data")
     if kind != "data":
@@ -115,6 +128,11 @@ def follow(call: Invocation, card: Card | None = None) -> Stream:
         do(call, card["bare"])
     elif actions is None and card.get("otherwise"):
         do(call, card["otherwise"])
+        _carried(call, card, card["otherwise"], call.args)
+    if action == "setup":
+        return _SETTINGS
+    if inner:
+        return call.run_args(inner)
     if card.get("copies") and not options.given:
         sources = streams[1:] if operands else streams
         if len(sources) == 1:
@@ -123,6 +141,34 @@ def follow(call: Invocation, card: Card | None = None) -> Stream:
 
 
 _RUNS = frozenset(("exec", "run", "build", "container", "unknown", "forward", "serve"))
+
+
+def operands_say_setup(operands: list[Arg]) -> bool:
+    """Whether a subcommand prints what shells are to read: `kubectl completion bash`."""
+    return bool(operands) and operands[0] in _COMPLETIONS
+
+
+def _carried(call: Invocation, card: Card, action: str, words: list[Arg]) -> None:
+    """Reads the command lines and the code among the words of a program that may run them."""
+    if action in _CARRYING and words:
+        judge_carried(call, words)
+        judge_telling(call, words, card.get("flags", _NONE))
+        if action == "exec" or call.args[0] in _EVALUATING:
+            judge_code(call, words)
+
+
+def _behind(call: Invocation, card: Card) -> list[Arg]:
+    """Takes the command behind a mark such as `--` or `-c` out of the words."""
+    marks = card.get("rest")
+    if marks is not None:
+        for index, word in enumerate(call.args):
+            if word == "--" and word not in marks:
+                break
+            if word in marks:
+                inner = call.args[index + 1 :]
+                call.args = call.args[:index]
+                return inner
+    return []
 
 
 def _told(card: Card, action: str, options: ProgramOptions) -> str:
@@ -154,6 +200,8 @@ def _follow_operand(call: Invocation, kind: str, word: Arg, streams: list[Stream
         call.deletes(word)
     elif kind == "host":
         call.host(word)
+    elif kind == "shell":
+        streams.append(call.run_shell(word))
     elif kind == "execute":
         streams.append(call.executes_file(word))
 

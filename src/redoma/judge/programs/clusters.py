@@ -8,7 +8,7 @@ from redoma.judge.interpret.arg import SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import action_of, card_of, card_words, follow, options_of
 from redoma.judge.programs.clouds import all_rights, remote_shell
-from redoma.judge.programs.containers import contained
+from redoma.judge.programs.containers import POD, contained
 from redoma.judge.programs.options import split
 from redoma.model.decision import Effect
 
@@ -50,7 +50,9 @@ def kubectl(call: Invocation) -> Stream:
     if _dry(options) and action not in ("exec", "secret", "serve"):
         do(call, "trial", detail=" ".join(operands[:2]).replace(UNKNOWN, "…"))
     else:
-        follow(call)
+        printed = follow(call)
+        if printed.text is not None:
+            return printed
         _manifests(call, options, verb)
         all_rights(call, action)
         if verb == "scale" and "0" in options.values("--replicas"):
@@ -63,7 +65,7 @@ def kubectl(call: Invocation) -> Stream:
     if verb == "debug" and any(w.startswith(("node/", "no/", "nodes/")) for w in operands[1:2]):
         call.fact(Effect.PRIVILEGE, tags=("container",), detail="the node itself")
     if verb in ("run", "debug") and options.rest:
-        contained(call, "pod", options.rest, marked=True)
+        contained(call, POD, options.rest, marked=True)
     if _shows_secrets(options, verb):
         do(call, "secret", detail=" ".join(operands[:3]).replace(UNKNOWN, "…"))
         return Stream(None, SECRET, "kubectl")
@@ -80,7 +82,7 @@ def _exec(call: Invocation, options: ProgramOptions) -> Stream:
     if not words:
         call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="exec without a command")
         return Stream(None)
-    return contained(call, "pod", words, marked=True)
+    return contained(call, POD, words, marked=True)
 
 
 def _after_pod(words: list[Arg]) -> list[Arg]:

@@ -17,21 +17,24 @@ if TYPE_CHECKING:
 
 _KEYS = frozenset(
     "also like handler prints takes switches flags words actions operands bare otherwise inner "
-    "around long stops optional skip copies match not_match".split()
+    "around rest long stops optional skip copies match not_match".split()
 )
 _OWN = frozenset(("also", "like", "match", "not_match"))
 """What a card does not take over from the one that it is like."""
-_DESCRIBES = frozenset(("flags", "actions", "operands", "bare", "otherwise", "inner"))
+_DESCRIBES = frozenset(("flags", "actions", "operands", "bare", "otherwise", "inner", "rest"))
 """Keys that say what a program does; without one of them its handler alone says it."""
 _MOST_STEPS = 4
 _KINDS = frozenset("loads commands folders settings options words clients".split())
 _VARIABLE_KEYS = frozenset("reason kind names of marks unless match not_match".split())
 _EFFECTS = {effect.value: effect for effect in Effect}
 _FLAG_KINDS = frozenset(
-    "value read write delete shell program host send sql code action only".split()
+    "value read write delete shell program host send sql code action only hook library "
+    "settings".split()
 )
-_LOOKS = ("read", "query")
-_OPERANDS = frozenset("data read write delete host execute".split())
+_HOOKS = frozenset(("hook", "library", "settings"))
+"""Meanings that hold whatever a handler makes of the rest."""
+_LOOKS = ("read", "query", "setup")
+_OPERANDS = frozenset("data read write delete host execute shell".split())
 
 
 class CardError(ValueError):
@@ -182,6 +185,8 @@ def _compiled(where: str, body: dict[str, Any]) -> Card:
         card["alone"] = True
     if "words" in body:
         card["words"] = {name: frozenset(_phrases(each)) for name, each in body["words"].items()}
+    if "rest" in body:
+        card["rest"] = frozenset(_words(body["rest"]))
     if "actions" in body:
         card["actions"] = _actions(where, body["actions"] or {})
     operands = body.get("operands", "data")
@@ -215,6 +220,9 @@ def _options(where: str, body: dict[str, Any]) -> Card:
         card["takes"] = frozenset(takes)
     if switches or takes:
         card["known"] = frozenset(switches | takes)
+    hooks = {name: means for name, means in flags.items() if means.split()[0] in _HOOKS}
+    if hooks:
+        card["hooks"] = hooks
     if flags:
         card["flags"] = flags
     if "optional" in body:

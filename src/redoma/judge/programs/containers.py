@@ -10,7 +10,9 @@ from redoma.judge.interpret.places import place_of
 from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import card_named, card_words, follow, options_of
 from redoma.judge.programs.options import split
-from redoma.model.decision import Effect, Fact, Place, Target
+from redoma.judge.text.glob import has_glob
+from redoma.model.decision import Effect, Place, Target
+from redoma.model.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ def docker(call: Invocation) -> Stream:
         return call.run_args(rest) if rest else Stream(None)
     return (
         _removal(call)
-        if verb in ("rm", "rmi", "stop", "kill", "volume", "remove")
+        if verb in ("rm", "rmi", "stop", "kill", "volume", "remove", "network")
         else _by_card(call)
     )
 
@@ -79,12 +81,33 @@ def _by_card(call: Invocation) -> Stream:
 
 def _removal(call: Invocation) -> Stream:
     """Removing or stopping: with a list of everything that exists it is everything."""
+    noted = len(call.walker.facts)
     out = _by_card(call)
+    _mark_named(call, noted)
     removes = any(word in ("rm", "rmi", "volume", "remove") for word in call.args[:3])
     unknown = any(UNKNOWN in word for word in call.args)
     if unknown and _EVERY.search(call.walker.text[:4096]):
         do(call, "wreck" if removes else "destroy", detail="of all there is")
     return out
+
+
+def _mark_named(call: Invocation, noted: int) -> None:
+    """What is named, every word of it known, is no volume and nothing that stands for more."""
+    options = options_of(call)
+    groups = [str(w) for w in options.operands[:2] if w in _NAMED_GROUPS]
+    rest = options.operands[len(groups) :]
+    if not rest or rest[0] not in _ENDS:
+        return
+    words = rest[1:]
+    plain = words and all(w.known and not has_glob(w) for w in words)
+    if not plain or options.has("-v", "--volumes", "-a", "--all") or "volume" in options.operands:
+        return
+    facts = call.walker.facts
+    facts[noted:] = [replace(f, tags=f.tags | {"named"}) for f in facts[noted:]]
+
+
+_NAMED_GROUPS = frozenset("container network pod compose".split())
+_ENDS = frozenset("rm stop kill remove".split())
 
 
 def _run(call: Invocation, words: list[Arg]) -> Stream:
@@ -218,7 +241,11 @@ def compose(call: Invocation, words: list[Arg] | None = None) -> Stream:
         if verb == "exec":
             call.fact(Effect.UNKNOWN, tags=("subcommand",), detail="exec without a command")
         return Stream(None)
-    return follow(call, card)
+    noted = len(call.walker.facts)
+    out = follow(call, card)
+    if verb in ("rm", "stop", "kill"):
+        _mark_named(call, noted)
+    return out
 
 
 _SOCKETS = ("docker.sock", "podman.sock", "containerd.sock", "crio.sock", "dockerd.sock")
@@ -330,6 +357,9 @@ def mounted_words(
     return out if changed else None
 
 
+POD = "pod"
+
+
 def contained(call: Invocation, name: str, words: list[Arg], *, marked: bool) -> Stream:
     """Judges a command that runs in a container; `marked` facts stay inside it."""
     walker = call.walker
@@ -347,14 +377,6 @@ def contained(call: Invocation, name: str, words: list[Arg], *, marked: bool) ->
         # What a program of that name does in there, nobody here has seen.
         call.fact(Effect.EXECUTES, tags=("inside",), detail=name)
     if marked:
-        for index in range(start, len(walker.facts)):
-            fact = walker.facts[index]
-            walker.facts[index] = Fact(
-                effect=fact.effect,
-                span=fact.span,
-                program=fact.program,
-                targets=fact.targets,
-                tags=fact.tags | {"contained"},
-                detail=fact.detail,
-            )
+        tags = frozenset(("contained", "cluster") if name == POD else ("contained",))
+        walker.facts[start:] = [replace(f, tags=f.tags | tags) for f in walker.facts[start:]]
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.arg import EXACT, NETWORK, NOTHING, SECRET, UNKNOWN, Arg, Stream
 from redoma.judge.interpret.hosts import web_request
 from redoma.judge.interpret.variables import holds_secret
 from redoma.judge.programs.cards import options_of
@@ -25,6 +25,12 @@ _HARMLESS_QUOTES = frozenset(
     "OPTS MDTM XPWD REST ABOR QUIT MODE STRU ALLO ACCT USER PASS AUTH PBSZ PROT LANG "
     "CLNT HASH".split()
 )
+_OTHER_WAYS = frozenset(
+    "-k --insecure -x --proxy --preproxy --socks4 --socks4a --socks5 --socks5-hostname --resolve "
+    "--connect-to --unix-socket --abstract-unix-socket --doh-url --dns-servers --interface "
+    "--cacert --capath -K --config --proxy-insecure --doh-insecure -H --header".split()
+)
+"""Options by which another answers than the address says."""
 _DELETING_QUOTES = frozenset(("DELE", "RMD", "RMDA", "XRMD", "RM", "RMDIR"))
 
 
@@ -55,6 +61,9 @@ def curl(call: Invocation) -> Stream:
     _written(call, options, urls)
     if _to_files(options, urls):
         return NOTHING
+    plain = len(urls) == 1 and urls[0].startswith("https://") and not options.has(*_OTHER_WAYS)
+    if plain and not call.environment:
+        taint |= EXACT
     return Stream(None, taint, str(urls[0]) if urls else "")
 
 

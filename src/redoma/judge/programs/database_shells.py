@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redoma.judge.interpret.arg import UNKNOWN, Arg, Stream, arg
-from redoma.judge.programs.card_actions import do
+from redoma.judge.programs.card_actions import do, names_production
 from redoma.judge.programs.cards import card_of, options_of
 from redoma.judge.programs.sql import MOST
 from redoma.model.decision import Effect, Place, Target
@@ -24,13 +24,31 @@ _ENDS_DATA = ("drop", "truncate", "wipe", "destroy", "purge", "reset", "nuke")
 def unseen(call: Invocation, word: Arg | str) -> None:
     """SQL from a file nobody has read: its name may tell, its content cannot."""
     name = str(word).rpartition("/")[2].lower()
-    tags = ("destroy",) if any(part in name for part in _ENDS_DATA) else ("unseen",)
+    tags = ("migration",) if _at_home(call, word) else ("unseen",)
+    if any(part in name for part in _ENDS_DATA):
+        tags = ("destroy",)
     call.fact(
         Effect.SCHEMA_CHANGE,
         tags=tags,
         at=getattr(word, "span", None),
         detail=f"the statements in {word}",
     )
+
+
+_FILES = frozenset(("sqlite3", "sqlite", "duckdb"))
+_HOSTS = re.compile(r"(?:^|[=@/])(?:localhost|127\.0\.0\.1|\[?::1\]?)(?:[:/]|$)")
+
+
+def _at_home(call: Invocation, word: Arg | str) -> bool:
+    """Whether a project's own file is run against a database that is surely on this machine."""
+    path = word if isinstance(word, Arg) else call.word.like(word)
+    target, _ = call.written_target(path)
+    if target.place is not Place.WORKSPACE or call.stdin.taint or names_production(call):
+        return False
+    if call.name in _FILES:
+        stores = [w for w in call.args if w[:1] != "-"]
+        return all(call.written_target(w)[0].place is Place.WORKSPACE for w in stores)
+    return any(_HOSTS.search(each) for each in call.args)
 
 
 def run_meta(call: Invocation, dialect: str, line: str, at: Arg) -> None:
@@ -159,7 +177,7 @@ def _dot(call: Invocation, line: str, at: Arg) -> None:
             call.fact(Effect.REMOTE, tags=("rows",), at=at.span, detail=".import")
             _file(call, source, at, write=False)
         else:
-            call.fact(Effect.SCHEMA_CHANGE, tags=("unseen",), at=at.span, detail=line[:60])
+            unseen(call, at.like(source))
     elif name in (".load", ".edit"):
         call.fact(Effect.EXECUTES, tags=("library",), at=at.span)
     elif name in (".open", ".archive", ".ar"):

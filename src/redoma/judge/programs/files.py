@@ -6,6 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import NOTHING, Arg, Stream, arg
 from redoma.judge.interpret.places import normal
+from redoma.judge.interpret.sensitive import program_place
 from redoma.judge.programs.cards import follow, options_of
 from redoma.model.decision import Effect, Place, Target
 
@@ -53,6 +54,8 @@ def cmake(call: Invocation) -> Stream | None:
     from redoma.judge.programs.projects import project
 
     words = call.args[1:] if call.args[:1] == ["-E"] else []
+    if words[:1] == ["chdir"]:
+        return call.run_args([words[0].like("env"), words[0].like("-C"), *words[1:]])
     if words and words[0] in _CMAKE_TOOLS:
         program = _CMAKE_TOOLS[words[0]].split()
         return call.run_args([*(words[0].like(each) for each in program), *words[1:]])
@@ -109,6 +112,8 @@ def copy(call: Invocation) -> Stream:
     if call.path(target) == "/dev/null" and moves:
         for word in operands:
             call.deletes(word, "recursive", "moved")
+    if [str(word) for word in operands] == ["/dev/null"]:
+        call.writes(target, "overwrite", "empties")
     removing = ("removes",) if options.has("--remove-destination") else ()
     _lands(call, target, operands, (*recursive, *removing))
     keeps_links = moves or options.has("-a", "-d", "-P", "--archive", "--no-dereference")
@@ -128,7 +133,8 @@ def copy(call: Invocation) -> Stream:
 def _lands(call: Invocation, target: Arg, operands: list[Arg], tags: tuple[str, ...]) -> None:
     """The write: into a large directory it is what will lie there that counts."""
     place, _ = call.written_target(target)
-    if place.place in (Place.HOME_ROOT, Place.SYSTEM_TREE, Place.ROOT) and "recursive" not in tags:
+    large = place.place in (Place.HOME_ROOT, Place.SYSTEM_TREE, Place.ROOT)
+    if (large or program_place(call.path(target)) == "") and "recursive" not in tags:
         for word in operands:
             call.writes(target.like(f"{target}/{word.rstrip('/').rpartition('/')[2]}"), *tags)
         return

@@ -85,7 +85,9 @@ def rebase(verb: Verb) -> Stream:
     elif options.has("--continue", "--edit-todo"):
         verb.changes("--continue")
     else:
-        verb.rewrites("--abort" if options.has("--abort") else "")
+        # One's own branch, which the reflog keeps; others see it only after a forced push.
+        marks = () if options.has("--root") else ("local",)
+        verb.rewrites("--abort" if options.has("--abort") else "", *marks)
     return NOTHING
 
 

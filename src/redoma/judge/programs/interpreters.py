@@ -12,10 +12,14 @@ if TYPE_CHECKING:
     from redoma.judge.interpret.invocation import Invocation
 
 
+_BUNDLES = frozenset("perl ruby php lua r javascript python julia elixir groovy haskell".split())
+"""Languages whose interpreters take letters together: `-we CODE`."""
+
+
 class Interpreter:
     """How one interpreter takes its code, as its card says."""
 
-    __slots__ = ("checks", "code", "language", "loads", "prints", "values")
+    __slots__ = ("checks", "code", "language", "loads", "prints", "runs", "values")
 
     def __init__(self, call: Invocation) -> None:
         words = card_of(call)["words"]
@@ -25,6 +29,7 @@ class Interpreter:
         self.values: frozenset[str] = words.get("values", none)
         self.checks: frozenset[str] = words.get("checks", none)
         self.loads: frozenset[str] = words.get("loads", none)
+        self.runs: frozenset[str] = words.get("runs", none)
         self.prints: frozenset[str] = words.get("prints", none)
 
 
@@ -33,12 +38,14 @@ def interpreter(call: Invocation) -> Stream:
     kind = Interpreter(call)
     words = list(call.args)
     out: Stream | None = None
-    checks = False
+    checks = runs = False
     while words and words[0].startswith("-") and words[0] not in ("-", "--"):
         word = words.pop(0)
         option, equals, attached = word.partition("=") if word.startswith("--") else (word, "", "")
         if option in kind.prints and not kind.code & {option}:
             return Stream(None)
+        if option in kind.runs:
+            runs = True
         if option in kind.checks:
             checks = True
         elif equals and option in kind.code:
@@ -63,6 +70,10 @@ def interpreter(call: Invocation) -> Stream:
         return NOTHING
     if out is not None:
         return out
+    if not words and call.args and (runs or kind.language not in _BUNDLES):
+        # `node --test`, `sbcl --script FILE`: no session, but what the project has.
+        call.fact(Effect.EXECUTES, tags=("project",))
+        return ANYTHING
     return _script(call, kind, words)
 
 
@@ -71,7 +82,7 @@ def _bundle(
 ) -> Stream | None:
     """`-we CODE`, `-i.bak`, `-Mmodule`, `-run`: letters together, some with a value attached."""
     name = kind.language
-    if word.startswith("--"):
+    if word.startswith("--") or name not in _BUNDLES:
         return out
     if name == "perl":
         return _perl_letters(call, kind, word, words, out)
@@ -157,7 +168,9 @@ def _script(call: Invocation, kind: Interpreter, words: list[Arg]) -> Stream:
 def _framework(call: Invocation, words: list[Arg]) -> None:
     """Laravel's and Symfony's commands that end the project's data."""
     from redoma.judge.programs.card_actions import says_it_destroys
+    from redoma.judge.programs.carried import judge_telling
 
+    judge_telling(call, words)
     commands = [word for word in words if word[:1] != "-"]
     if says_it_destroys(commands[:1]):
         call.fact(Effect.SCHEMA_CHANGE, tags=("destroy",), at=words[0].span, detail=commands[0])
@@ -234,6 +247,18 @@ def powershell(call: Invocation) -> Stream:
         if option in _PWSH_TAKES and words:
             words.pop(0)
     return from_input(call, "powershell")
+
+
+def windows_shell(call: Invocation) -> Stream:
+    """`cmd.exe /c …`: the rest of its words is a command line."""
+    from redoma.judge.programs.knowledge import read_code
+
+    for index, word in enumerate(call.args):
+        if word.lower() in ("/c", "/k", "/r"):
+            rest = call.args[index + 1 :]
+            return read_code(call, "powershell", word.like(" ".join(rest))) if rest else ANYTHING
+    call.fact(Effect.UNKNOWN, tags=("program",), at=call.word.span, detail=call.name)
+    return ANYTHING
 
 
 _REMOTE_DELETES = (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import marshal
+import re
 
 from redoma.judge.interpret.arg import ANYTHING, PLAIN, SECRET, UNKNOWN, Stream
-from redoma.judge.programs.card_actions import is_named_so, judge_carried, says_it_destroys
+from redoma.judge.programs.card_actions import is_named_so, says_it_destroys
 from redoma.judge.programs.cards import follow, function_named
+from redoma.judge.programs.carried import judge_carried, judge_hooks, judge_telling
 from redoma.judge.text.glob import glob, has_glob
 from redoma.model.decision import Effect
 
@@ -34,7 +36,9 @@ _BINARIES = (
     "/snap/bin/",
     "/system/bin/",
     "/usr/libexec/",
+    "/usr/lib/git-core/",
 )
+_WINDOWS = re.compile(r"\.(?:exe|cmd|bat|com)$")
 _NAMING_SCRIPTS = frozenset(
     "npm pnpm yarn bun make gmake pdm poe task hatch composer deno just tox nox pytest".split()
 )
@@ -111,18 +115,18 @@ class Knowledge:
         if UNKNOWN in call.word or has_glob(call.word):
             return self._doubtful_word(call)
         word = call.word
+        if self._named_otherwise(call):
+            return call.run_args([word.like("git"), word.like(call.name[4:]), *call.args])
         if "/" in word and not call.path(word).startswith(_BINARIES):
             self._disguised(call)
             call.executes_file(word, "")
             if call.name not in self:
                 judge_carried(call, call.args)
+                judge_telling(call, call.args)
                 return call.passes_on(call.stdin)
         name = call.name
         if name not in self:
-            plain = name.lower().removesuffix(".exe")
-            if plain not in self:
-                return self._stranger(call)
-            call.name = name = plain
+            return self._stranger(call)
         args = call.args
         if args and len(args) <= 2 and args[-1] in _TELLING and name not in _NOT_TELLING:
             described = "alone" not in self.cards[name]
@@ -142,6 +146,19 @@ class Knowledge:
             return Stream(text, out.taint, out.source)
         return out
 
+    def _named_otherwise(self, call: Invocation) -> bool:
+        """Finds a program by another of its names; says whether it is a part of git by its own.
+
+        `C:\\Git\\git.exe` and `GIT.EXE` are git, `git-push` and `/usr/lib/git-core/git-push` its
+        subcommand.
+        """
+        name = call.name
+        if name not in self:
+            plain = _WINDOWS.sub("", name.rpartition("\\")[2].lower())
+            if plain in self or plain.startswith("git-"):
+                call.name = name = plain
+        return name.startswith("git-") and name not in self and f"git {name[4:]}" in self.cards
+
     def read_code(self, call: Invocation, language: str, text: Arg) -> Stream:
         """Notes what code in another language would do; gives what it prints, if that is known."""
 
@@ -149,6 +166,8 @@ class Knowledge:
 
     def _known(self, call: Invocation, name: str) -> Stream:
         card = self.cards[name]
+        if "hooks" in card:
+            judge_hooks(call, card)
         if name in _NAMING_SCRIPTS and call.walker.ground.reader is not None:
             from redoma.judge.programs.named_scripts import read_named
 
@@ -178,6 +197,7 @@ class Knowledge:
             return call.run_args(args)
         if args:
             judge_carried(call, args)
+            judge_telling(call, args)
         return call.passes_on(call.stdin)
 
     def _doubtful_word(self, call: Invocation) -> Stream:
@@ -211,6 +231,9 @@ LANGUAGES = frozenset(
     "scala kotlin haskell".split()
 )
 
+READ_BY_TEXTS = frozenset("gnuplot octave lisp scheme prolog ocaml clojure raku".split())
+"""Languages of which only the texts, and the names before them, are read."""
+
 
 def read_code(call: Invocation, language: str, text: Arg) -> Stream:
     """Notes what a piece of code in `language` would do; gives what it prints, if that is known."""
@@ -241,6 +264,10 @@ def read_code(call: Invocation, language: str, text: Arg) -> Stream:
         from redoma.judge.languages.others.lines import read_powershell
 
         return read_powershell(call, text)
-    call.fact(Effect.EXECUTES, tags=("code",), at=text.span, detail=language)
-    call.fact(Effect.UNKNOWN, tags=("code",), at=text.span)
-    return Stream(None, text.taint)
+    call.begins_code(language, text)
+    if language not in READ_BY_TEXTS or not text.strip(UNKNOWN + " "):
+        call.unknown_code(text.span)
+        return Stream(None, text.taint)
+    from redoma.judge.languages.others.literals import read_literals
+
+    return read_literals(call, text, language)

@@ -6,6 +6,7 @@ import re
 
 from redoma.judge.interpret.arg import ANYTHING, NETWORK, UNKNOWN, Arg, Stream
 from redoma.judge.programs.cards import action_of, card_of, card_words, follow, options_of
+from redoma.judge.programs.carried import judge_carried, judge_telling
 from redoma.judge.programs.options import split
 from redoma.model.decision import Effect
 
@@ -38,6 +39,10 @@ def manage(call: Invocation) -> Stream:
     if call.name == "bun" and not options.operands and flows_in(call):
         return call.executes_stream(call.stdin, "javascript")
     judge_settings(call, options)
+    if call.name == "cargo" and options.operands[:1] == ["watch"]:
+        return call.run_args([call.word.like("cargo-watch"), *_after(call.args, "watch")])
+    if call.name == "bun" and options.operands[:1] == ["exec"]:
+        return call.run_shell(call.word.like(" ".join(options.operands[1:])))
     inner = _inner(call, card)
     if inner is not None:
         return inner
@@ -175,10 +180,12 @@ def _run_inner(call: Invocation, kind: str, inner: list[Arg]) -> Stream:
         if name in call.walker.knowledge:
             return call.run_args([word.like(name), *inner[1:]])
         call.fact(Effect.EXECUTES, tags=("project",), at=word.span, detail=name)
-        return ANYTHING
-    call.fact(Effect.EXECUTES, tags=("package",), at=word.span, detail=name)
-    if name in call.walker.knowledge:
-        return call.run_args([word.like(name), *inner[1:]])
+    else:
+        call.fact(Effect.EXECUTES, tags=("package",), at=word.span, detail=name)
+        if name in call.walker.knowledge:
+            return call.run_args([word.like(name), *inner[1:]])
+    judge_carried(call, inner[1:])
+    judge_telling(call, inner[1:])
     return ANYTHING
 
 
@@ -224,6 +231,8 @@ _SOURCE_VARIABLES = frozenset(
     "CARGO_REGISTRIES_CRATES_IO_INDEX BUNDLE_MIRROR__ALL HOMEBREW_BOTTLE_DOMAIN "
     "HOMEBREW_CORE_GIT_REMOTE".split()
 )
+_MAY_BE_HERE = frozenset("--source --repository --index -i --find-links".split())
+"""Options that may name a directory of this machine."""
 _NAMING = ("-e", "--editable", "-r", "--requirement", "--requirements", "-c", "--constraint")
 _NODE_MANAGERS = frozenset("npm pnpm yarn bun".split())
 
@@ -242,7 +251,7 @@ def judge_sources(call: Invocation, options: ProgramOptions) -> None:
     """Notes packages and indexes that are named by an address, by option, word or variable."""
     for name, value, word in options.order:
         if name in _SOURCE_OPTIONS and value is not None:
-            if name in ("--source", "--repository", "--index", "-i") and not _ADDRESS.match(value):
+            if name in _MAY_BE_HERE and (not _ADDRESS.match(value) or value.startswith("file:///")):
                 continue
             if not value.startswith(_USUAL):
                 call.fact(Effect.INSTALLS, tags=("url",), at=word.span, detail=str(value))

@@ -29,7 +29,10 @@ def just(call: Invocation) -> Stream:
     words = call.args
     for index, word in enumerate(words):
         if word in ("-c", "--command"):
-            return call.run_args(words[index + 1 :]) if words[index + 1 :] else ANYTHING
+            inner = words[index + 1 :]
+            if len(inner) == 1:
+                return call.run_shell(inner[0])
+            return call.run_args(inner) if inner else ANYTHING
     return project(call)
 
 
@@ -164,7 +167,9 @@ def _makefile(call: Invocation, file: Arg) -> None:
             call.fact(Effect.DOWNLOADS_AND_EXECUTES, detail=call.stdin.source)
         if call.stdin.text is not None:
             recipes(call, file.like(call.stdin.text))
-        call.fact(Effect.EXECUTES, tags=("stream",))
+        else:
+            call.fact(Effect.EXECUTES, tags=("stream",))
+        call.fact(Effect.EXECUTES, tags=("project",))
         return
     held = call.walker.files.get(call.path(file))
     if held is not None and held.text is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.arg import Stream
+from redoma.judge.interpret.arg import ANYTHING, Stream
 from redoma.judge.programs.card_actions import do
 from redoma.judge.programs.cards import card_words
 from redoma.judge.programs.interpreters import from_input, script_file
@@ -101,10 +101,32 @@ def _module(call: Invocation, module: Arg, words: list[Arg]) -> Stream:
         return read_code(
             call, "python", words[-1].like("\n".join(w for w in words if w[:1] != "-"))
         )
+    if name in ("pdb", "ipdb", "pudb", "bdb"):
+        return _debugged(call, words)
     if name in ("code", "asyncio", "IPython", "runpy") and not words:
         return from_input(call, "python")
     call.fact(Effect.EXECUTES, tags=("project",), at=module.span)
     return call.passes_on(call.stdin)
+
+
+def debugger(call: Invocation) -> Stream:
+    """`pdb -c COMMAND FILE`: a command is a statement unless it is one of the debugger's words."""
+    return _debugged(call, call.args)
+
+
+def _debugged(call: Invocation, words: list[Arg]) -> Stream:
+    from redoma.judge.programs.knowledge import read_code
+
+    files = list(words)
+    while files and files[0][:1] == "-" and files[0] != "-":
+        option = files.pop(0)
+        if option in ("-c", "--command", "-m") and files:
+            value = files.pop(0)
+            statement = value.lstrip("! ")
+            if option != "-m" and not statement.isalnum():
+                read_code(call, "python", value.like(statement))
+    call.fact(Effect.EXECUTES, tags=("debugger",))
+    return script_file(call, files[0], "python") if files else ANYTHING
 
 
 def _isolated(call: Invocation) -> bool:

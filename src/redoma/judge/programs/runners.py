@@ -30,7 +30,7 @@ def busybox(call: Invocation) -> Stream:
     if words[0].startswith("-"):
         call.fact(Effect.UNKNOWN, tags=("subcommand",), detail=f"{call.name} {words[0]}")
         return ANYTHING
-    if words[0] in ("httpd", "tftpd", "ftpd", "telnetd", "udhcpd", "inetd"):
+    if words[0] in ("httpd", "tftpd", "ftpd", "udhcpd"):
         call.fact(Effect.NETWORK, tags=("listen",))
         return ANYTHING
     return call.run_args(words)

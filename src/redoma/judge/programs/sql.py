@@ -64,7 +64,7 @@ _RUNS_PROGRAMS = frozenset(
     "XP_CMDSHELL SYS_EXEC SYS_EVAL SP_OACREATE SP_EXECUTE_EXTERNAL_SCRIPT".split()
 )
 _WRITES_FILES = frozenset(
-    "LO_EXPORT PG_FILE_WRITE WRITEFILE PG_FILE_UNLINK PG_FILE_RENAME UTL_FILE EDIT".split()
+    "LO_EXPORT PG_FILE_WRITE WRITEFILE PG_FILE_UNLINK PG_FILE_RENAME UTL_FILE".split()
 )
 _READS_FILES = frozenset(
     "PG_READ_FILE PG_READ_BINARY_FILE PG_LS_DIR LOAD_FILE READFILE LO_IMPORT READ_TEXT READ_BLOB "
@@ -165,6 +165,8 @@ def _by_first_word(first: str, words: list[str], statement: Statement, told: str
         return [_drop(rest, told)]
     if first == "TRUNCATE":
         return [("drop", told)]
+    if first == "LOAD" and any(kind == STRING for kind, _ in statement[1:2]):
+        return [("library", told)]
     if first in _ROWS:
         return [("drop" if following == "OVERWRITE" else "rows", told), *_files(words, statement)]
     if first in _RIGHTS:
@@ -271,7 +273,9 @@ def _copy(words: list[str], statement: Statement, told: str) -> list[Action]:
     if "TO" in words:
         if "STDOUT" in words:
             return [("read", told)]
-        return [("writes", strings[0])] if strings else [("maintain", told)]
+        start = next(i for i, (_, text) in enumerate(statement) if text == "TO")
+        files = [t for kind, t in statement[start:] if kind == STRING]
+        return [("writes", files[0])] if files else [("maintain", told)]
     out: list[Action] = [("rows", told)]
     if strings and "STDIN" not in words:
         out.append(("reads", strings[0]))
@@ -303,7 +307,11 @@ def _functions(statement: Statement, words: list[str]) -> list[Action]:
         if not called:
             continue
         argument = next((t for k, t in statement[index + 2 : index + 3] if k == STRING), "\0")
-        if name in _WRITES_FILES:
+        if name == "EDIT":
+            # sqlite's shell has a text changed by an editor, which the statement may name.
+            strings = [t for k, t in statement[index + 1 :] if k == STRING]
+            out.append(("shell", strings[1] if len(strings) > 1 else "\0"))
+        elif name in _WRITES_FILES:
             out.append(("writes", argument))
         elif name in _READS_FILES:
             out.append(("reads", argument))

@@ -17,6 +17,9 @@ _STARTS = frozenset(
     "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window "
     "respawnw run-shell run if-shell if pipe-pane pipep display-popup popup".split()
 )
+_STARTING_OPTIONS = frozenset(
+    "default-command default-shell lock-command copy-command editor".split()
+)
 _LOOKS = frozenset(
     "list-sessions ls list-windows lsw list-panes lsp list-clients lsc list-keys lsk list-commands "
     "lscm list-buffers lsb show-options show showw show-window-options show-buffer showb "
@@ -110,6 +113,9 @@ def _tmux_command(call: Invocation, name: str, words: list[Arg]) -> None:
             if word in _STARTS or word in ("send-keys", "send"):
                 _tmux_command(call, str(word), options.operands[place:])
                 return
+        if any(word in _STARTING_OPTIONS for word in options.operands):
+            call.run_shell(options.operands[-1])
+        _looks(call, name, options.operands)
         for text in options.operands[1:]:
             found = re.search(r"(?:run-shell|run|if-shell)\s+(?:-b\s+)?(.+)", text)
             if found:
@@ -130,7 +136,9 @@ def _types(call: Invocation, words: list[Arg]) -> None:
     typed = [w for w in options.operands if not _KEYS.match(w)]
     call.fact(Effect.EXECUTES, tags=("flag",))
     for text in _joined(typed):
-        call.run_shell(text.like(text.replace("C-m", "\n")))
+        keys = text.like(text.replace("C-m", "\n"))
+        # What is typed may be meant for an editor as well as for a shell.
+        (call.run_shell if UNKNOWN in keys else call.reads_perhaps)(keys)
 
 
 def screen(call: Invocation) -> Stream:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redoma.model.decision import Assessment
 
 _KEYS = frozenset(
-    "rule effect place tags program command risk reason alternative match not_match".split()
+    "rule effect place tags program command source risk reason alternative match not_match".split()
 )
 QUIET = -1
 """The risk of an inherited rule that still decides a fact, but says nothing about it."""
@@ -94,6 +94,7 @@ def _rule(where: str, body: dict[str, Any]) -> tuple[Any, ...]:
         frozenset(t for t in tags if not t.startswith("!")),
         frozenset(t[1:] for t in tags if t.startswith("!")),
         frozenset(_words(body["program"])) if body.get("program") else None,
+        tuple(_words(body["source"])) if body.get("source") else None,
         str(body["reason"]),
         str(body.get("alternative", "")),
         tuple(_command(c) for c in _listed(commands)) if commands else None,

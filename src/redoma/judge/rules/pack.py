@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from redoma.model.decision import Target
 
 TARGET = 32
+_LANGUAGES = ("python", "node", "perl", "ruby", "php", "deno", "bun", "lua", "pytest", "nox")
 _DOUBTS = frozenset(("unknown-file", "stream", "root-if-empty", "nothing", "path", "prepared"))
 
 
@@ -53,7 +54,7 @@ class Pack:
         if best is None:
             return None
         _, rule, target = best
-        risk, reason = Risk(rule[1]), _told(rule[6], fact, target)
+        risk, reason = Risk(rule[1]), _told(rule[7], fact, target)
         if fact.where:
             reason = Message("{where}: {reason}", where=fact.where, reason=Message(reason))
             if _doubtful(fact, target):
@@ -65,7 +66,7 @@ class Pack:
             span=fact.span,
             reason=reason,
             targets=tuple(_shown(t.text) for t in fact.targets),
-            alternative=_told(rule[7], fact, target),
+            alternative=_told(rule[8], fact, target),
         )
 
 
@@ -75,6 +76,9 @@ def _doubtful(fact: Fact, target: Target | None) -> bool:
     A project's own scripts are full of names that are made while they run. What is doubtful there
     is logged; what is plain counts as it would in the command itself.
     """
+    if "raw" in fact.tags and fact.program.startswith(_LANGUAGES) and "metadata" not in fact.tags:
+        # A program that opens a socket is no more than a program that uses the network.
+        return True
     if fact.effect is Effect.UNKNOWN or not _DOUBTS.isdisjoint(fact.tags):
         return True
     return target is not None and (target.place is Place.UNKNOWN or UNKNOWN in target.text)
@@ -84,7 +88,7 @@ def _first(rules: tuple[Any, ...], fact: Fact, target: Target | None) -> Any:
     tags = fact.tags
     place = target.place.value if target is not None else ""
     for rule in rules:
-        _, _, places, needed, refused, programs, _, _, commands = rule
+        _, _, places, needed, refused, programs, sources, _, _, commands = rule
         if places is not None and place not in places:
             continue
         if needed and not needed <= tags:
@@ -95,8 +99,17 @@ def _first(rules: tuple[Any, ...], fact: Fact, target: Target | None) -> Any:
             continue
         if commands is not None and not any(_called(c, fact.detail) for c in commands):
             continue
+        if sources is not None and not any(_comes_from(each, fact.detail) for each in sources):
+            continue
         return rule
     return None
+
+
+def _comes_from(source: str, address: str) -> bool:
+    """Whether an address is the source or lies below it; nothing before, beside or unknown."""
+    rest = address.removeprefix(source)
+    plain = UNKNOWN not in rest and ".." not in rest and "%" not in rest and "@" not in rest
+    return address.startswith(source) and rest[:1] in ("", "/") and plain
 
 
 def _called(command: tuple[tuple[str, ...], tuple[str, ...]], detail: str) -> bool:

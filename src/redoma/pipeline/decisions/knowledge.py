@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-FORMAT = 6
+FORMAT = 9
 _NAME = 16
 _LENGTH = 8
 _TRIES = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.judge.interpret.state import State
+from redoma.judge.interpret.state import Ground, State
 from redoma.judge.interpret.walker import TooMuch, Walker
 from redoma.judge.shell.parser import parse
 from redoma.judge.text.budget import Exhausted
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from redoma.judge.interpret.arg import Arg, Stream
     from redoma.judge.interpret.invocation import Invocation
-    from redoma.judge.interpret.state import Ground
     from redoma.judge.programs.knowledge import Knowledge
     from redoma.model.decision import Fact
     from redoma.model.script import Command, Span
@@ -143,7 +142,8 @@ class _Listener(Walker):
     """The judge's own walk, with someone who writes down each call."""
 
     def __init__(self, text: str, ground: Ground, knowledge: Knowledge) -> None:
-        super().__init__(text, ground, knowledge)
+        # A preview shows what scripts do; what is foreseen is what the text itself says.
+        super().__init__(text, Ground(ground.workspace, ground.home), knowledge)
         self.seen: list[Seen] = []
         self._outermost = self.frame
         script = parse(text)

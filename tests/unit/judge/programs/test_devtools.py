@@ -107,7 +107,7 @@ mkdocs gh-deploy
 direnv allow
 chezmoi purge
 claude mcp add thing -- npx thing
-rake db:migrate
+rake db:rollback
 semantic-release
 """,
     Risk.FORBIDDEN: r"""

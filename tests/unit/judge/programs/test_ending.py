@@ -121,7 +121,7 @@ hcloud volume delete x
 hdfs dfs -expunge
 heroku pipelines:destroy x
 hs project delete
-http DELETE :9200/idx
+http DELETE host.example:9200/idx
 hubspot project delete
 ibmcloud ks cluster rm --cluster x
 infisical secrets delete X

@@ -143,9 +143,7 @@ git push origin :topic
 git push origin --delete topic
 git push --mirror origin
 git push --prune origin
-git rebase -i HEAD~4
-git rebase main
-git rebase --abort
+git rebase --root
 git filter-branch --index-filter 'git rm --cached secret.txt' HEAD
 git filter-repo --path src --force
 git reflog expire --expire=now --all
@@ -240,6 +238,9 @@ git archive -o /home/user/.bashrc HEAD
 """.strip().splitlines()
 
 ELEVATED = """
+git rebase -i HEAD~4
+git rebase main
+git rebase --abort
 git push
 git push -u origin topic
 git push --tags

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import builtins
 import codecs
 import re
 
@@ -47,6 +48,9 @@ _HOME = re.compile(
     r"|ENV(?:\.fetch)?[\[(]HOME[\])]|process\.env\.HOME|process\.env\[HOME\]|\$ENV\{HOME\}"
     r"|(?:os\.|Sys\.|System\.)?getenv\(HOME\)|\$_(?:SERVER|ENV)\[HOME\])"
 )
+_REVERSING = frozenset(("strrev", "reverse", "scalar"))
+_REVERSED = re.compile(r"^\.(?:reverse|split\(\)\.reverse\(\)\.join\(\))")
+_LARGEST_CHARACTER = 0x110000
 _WRAPPERS = frozenset(
     "glob Dir.glob Dir.children File.expand_path path.resolve path.join path.normalize realpath "
     "File.join Pathname.new Path.expand path.expand normalizePath".split()
@@ -142,7 +146,7 @@ class _Cutter:
             return Token(STRING, self._filled(text[at + 3 : end if end >= 0 else len(text)]))
         body, self.at = _until(text, at + 1, char)
         if char == "`":
-            if language == "javascript":
+            if language == "javascript" and text[at - 1 : at] != "$":
                 return Token(STRING, self._filled(_unescaped(body)))
             return Token(COMMAND, self._filled(body))
         if char == "'":
@@ -245,7 +249,8 @@ class Expressions:
         """The text of an expression of strings joined together, or decoded; None if unknown."""
         out: list[str] = []
         part = [t for t in part if t.text != "\n"]
-        special = self._special(part) if part and part[0].kind != SIGN else None
+        starts = bool(part) and (part[0].kind != SIGN or part[0].text == "[")
+        special = self._special(part) if starts else None
         if special is not None:
             return special
         if part and part[0].kind == NAME and part[0].text in DECODERS:
@@ -278,6 +283,9 @@ class Expressions:
             folded = [self.folded(each) for each in inner]
             if folded and all(each is not None for each in folded):
                 return "/".join(str(each) for each in folded)
+        turned = self._turned(part, spelled)
+        if turned is not None:
+            return turned
         if part[0].text == "pack" and len(part) > 2:
             inner = self.arguments(part, 1)
             if len(inner) == 2 and (self.folded(inner[0]) or "").startswith("H"):
@@ -285,6 +293,36 @@ class Expressions:
         if part[0].kind == STRING and len(part) > 3 and "unpack" in part[2].text:
             return _unpacked(part[-2].text, part[0].text)
         return None
+
+    def _turned(self, part: builtins.list[Token], spelled: str) -> str | None:
+        """Texts turned round, joined out of a list, or made of numbers."""
+        name = part[0].text
+        if name in _REVERSING:
+            turned = self.folded([t for t in part[1:] if t.text not in ("(", ")")])
+            return turned[::-1] if turned is not None else None
+        if part[0].kind == STRING and _REVERSED.search(spelled[len(name) :]):
+            return name[::-1]
+        if name == "String.fromCharCode":
+            numbers = [int(t.text) for t in part if t.kind == SIGN and t.text.isdigit()]
+            return "".join(chr(n) for n in numbers if n < _LARGEST_CHARACTER)
+        if name in ("implode", "join") and len(part) > 1:
+            inner = self.arguments(part, 1)
+            glue = self.folded(inner[0]) if inner else None
+            pieces = self.list(inner[1]) if len(inner) == 2 else [self.folded(p) for p in inner[1:]]
+            if glue is not None and pieces:
+                return glue.join(UNKNOWN if each is None else each for each in pieces)
+        if name == "[":
+            return self._joined(part)
+        return None
+
+    def _joined(self, part: builtins.list[Token]) -> str | None:
+        """`["a", "b"].join("_")`."""
+        end = next((i for i, t in enumerate(part) if t.text == "]" and t.kind == SIGN), 0)
+        rest = part[end + 1 :]
+        if not end or [t.text for t in rest[:2]] != [".", "join"]:
+            return None
+        glue = "".join(t.text for t in rest[2:] if t.kind == STRING)
+        return glue.join(self.list(part[: end + 1]) or [])
 
     def _decoded(self, part: list[Token]) -> str | None:
         inner = self.arguments(part, 1)

@@ -16,7 +16,7 @@ ACTIONS: dict[str, dict[str, str]] = {
         "execFile|child_process Bun.spawn Bun.spawnSync Deno.Command Deno.run execa "
         "execaSync shell.exec $ java.lang.ProcessBuilder .exec|Runtime",
         "delete": ".unlink|fs .unlinkSync .rmdir|fs .rmdirSync unlinkSync rmSync rmdirSync "
-        "Deno.remove Deno.removeSync .rm|fs .rmSync",
+        "Deno.remove Deno.removeSync .rm|fs .rmSync rm|fs/promises unlink|fs/promises",
         "delete-tree": "rimraf rimrafSync fs.remove fs.removeSync .removeSync|fs-extra "
         ".emptyDirSync .emptyDir shell.rm",
         "write": ".writeFile .writeFileSync .appendFile .appendFileSync writeFileSync "
@@ -37,7 +37,7 @@ ACTIONS: dict[str, dict[str, str]] = {
         "listen": ".createServer .listen Deno.listen Bun.serve Deno.serve",
         "eval": "eval Function vm.runInThisContext vm.runInNewContext vm.runInContext "
         "vm.Script .runInThisContext .runInNewContext .compileFunction "
-        "setTimeout|eval",
+        "setTimeout|eval Worker|eval .Worker|eval .constructor",
         "kill": "process.kill process.abort",
         "rights": "process.setuid process.setgid process.seteuid",
         "library": "process.dlopen process.binding Deno.dlopen",
@@ -63,12 +63,14 @@ ACTIONS: dict[str, dict[str, str]] = {
     },
     "ruby": {
         "run": "system exec spawn Kernel.system Kernel.exec Kernel.spawn Process.spawn "
-        "Process.exec IO.popen Open3.capture2 Open3.capture3 Open3.capture2e "
+        "Process.exec .system|const_get .exec|const_get .spawn|const_get IO.popen "
+        "Open3.capture2 Open3.capture3 Open3.capture2e "
         "Open3.popen3 Open3.popen2 Open3.pipeline PTY.spawn syscall",
         "delete": "File.delete File.unlink FileUtils.rm FileUtils.rm_f FileUtils.remove "
         "Dir.rmdir Dir.delete Dir.unlink .unlink",
         "delete-tree": "FileUtils.rm_rf FileUtils.rm_r FileUtils.remove_dir FileUtils.remove_entry "
-        "FileUtils.remove_entry_secure FileUtils.rmtree rm_rf rm_r .rmtree",
+        "FileUtils.remove_entry_secure FileUtils.rmtree rm_rf rm_r .rmtree .rm_rf "
+        ".rm_r|const_get .remove_entry|const_get",
         "write": "File.write IO.write File.binwrite File.truncate FileUtils.touch "
         "FileUtils.mkdir FileUtils.mkdir_p FileUtils.chmod FileUtils.chown "
         "FileUtils.chmod_R FileUtils.ln_s File.chmod File.symlink Dir.mkdir",

@@ -16,6 +16,7 @@ from redoma.judge.languages.others.expressions import (
     tokens,
 )
 from redoma.judge.languages.others.known_calls import ACTIONS, DECODERS
+from redoma.judge.languages.others.made_names import MadeNames
 from redoma.model.decision import Effect, Place, Target
 
 TYPE_CHECKING = False
@@ -91,13 +92,14 @@ class _TokenReader(Expressions):
         self._assignments(found)
         if self.held:
             found = tokens(str(self.text), self.language, self.held)
+        self.names = MadeNames(self, found, str(self.text), self.table, self.language)
         for index, token in enumerate(found):
             if token.kind == COMMAND:
                 self._command(token.text)
             elif token.kind == NAME:
                 self._name(found, index)
         self._printed(found)
-        self._computed(found)
+        self._dynamic(found)
         self._conclude()
 
     def _assignments(self, found: list[Token]) -> None:
@@ -134,7 +136,7 @@ class _TokenReader(Expressions):
             return
         self.call.walker.step()
         action, needs = entry
-        if not any(need in self.text for need in needs):
+        if not any(need in self.names.mentions for need in needs):
             return
         if before in ("function", "def", "sub", "fn", "class", "->") or (
             before and before in "$@%"
@@ -143,6 +145,7 @@ class _TokenReader(Expressions):
         self._act(action, name, self.arguments(found, index + 1), found, index)
 
     def _entry(self, name: str, *, dotted: bool) -> tuple[str, tuple[str, ...]] | None:
+        name = name.removeprefix("CORE::")
         if not dotted and name in self.table:
             return self.table[name]
         last = name.replace("->", ".").replace("::", ".").replace(":", ".").rpartition(".")[2]
@@ -325,7 +328,7 @@ class _TokenReader(Expressions):
     def _eval(self, name: str, args: list[list[Token]], first: str | None) -> None:
         self.evaluates = True
         self._obscured(args)
-        if name in _INCLUDES:
+        if name in _INCLUDES and (name, self.language) != ("load", "lua"):
             if first is not None and not first.startswith(
                 ("http://", "https://", "php://", "data:")
             ):
@@ -340,7 +343,8 @@ class _TokenReader(Expressions):
             self.evaluates = False
             return
         if first is None:
-            self.call.unknown_code(self.text.span)
+            if args or name != ".constructor":
+                self.call.unknown_code(self.text.span)
         elif self.call.walker.depth < 20:
             self.call.walker.depth += 1
             try:
@@ -348,19 +352,21 @@ class _TokenReader(Expressions):
             finally:
                 self.call.walker.depth -= 1
 
-    def _computed(self, found: list[Token]) -> None:
+    def _dynamic(self, found: list[Token]) -> None:
         """Attack: `c["exec"+"Sync"](…)`, `array_map("unlink", …)`: a function by a made name.
 
         Then every text that is a command line may be the one that runs.
         """
-        text = str(self.text)
-        called = _COMPUTED.search(text) and any(mark in text for mark in _SPAWNING)
+        text = self.names.mentions
+        for name, index in self.names.calls:
+            self._act(self.table[name][0], name, self.arguments(found, index + 1), found, index)
         by_name = [t.text for t in found if t.kind == STRING and t.text in self.table]
-        if called or "sys.process" in text:
+        computed = _COMPUTED.search(text) and any(mark in text for mark in _SPAWNING)
+        if self.names.escaped or "sys.process" in text or (computed and not self.names.calls):
+            self.spawns = self.evaluates = True
             self.call.unknown_code(self.text.span)
-            for token in found:
-                if token.kind == STRING and " " in token.text.strip():
-                    self._command(token.text)
+            for line in self.names.command_lines():
+                self.call.reads_perhaps(self.word(line))
         elif by_name and any(t.kind == NAME and t.text in _CALLERS for t in found):
             self.call.unknown_code(self.text.span)
             for path in self.walked[:4]:

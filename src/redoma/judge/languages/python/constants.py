@@ -98,6 +98,12 @@ class Constants:
     def _name(self, node: ast.Name) -> object:
         return self.held.get(node.id)
 
+    def _attribute(self, node: ast.Attribute) -> object:
+        known = _KNOWN_ATTRIBUTES.get(self.names.of(node))
+        if known is None and node.attr == "name" and self.fold(node.value) == _TEMPORARY:
+            return _TEMPORARY
+        return known
+
     def _sequence(self, node: ast.List | ast.Tuple) -> object:
         folded = [self.fold(each) for each in node.elts]
         return [UNKNOWN if each is None else each for each in folded]
@@ -291,6 +297,14 @@ def _characters(args: list[object], _home: str) -> object:
     return None
 
 
+_TEMPORARY = "/tmp/redoma-temporary"
+"""Stands for a file whose name the tempfile module makes."""
+_KNOWN_ATTRIBUTES = {
+    "sys.executable": "python3",
+    "os.sep": "/",
+    "os.curdir": ".",
+    "os.linesep": "\n",
+}
 DECODERS: dict[str, Callable[[list[object], str], object]] = {
     "base64.b64decode": _base64,
     "base64.standard_b64decode": _base64,
@@ -328,6 +342,13 @@ DECODERS: dict[str, Callable[[list[object], str], object]] = {
     "glob.glob": lambda args, _: [args[0]],
     "glob.iglob": lambda args, _: [args[0]],
     "os.listdir": lambda _args, _home: [UNKNOWN],
+    **dict.fromkeys(
+        "tempfile.NamedTemporaryFile tempfile.TemporaryFile tempfile.TemporaryDirectory "
+        "tempfile.mkdtemp tempfile.SpooledTemporaryFile tempfile.mktemp".split(),
+        lambda _args, _home: _TEMPORARY,
+    ),
+    "tempfile.mkstemp": lambda _args, _home: [0, _TEMPORARY],
+    "tempfile.gettempdir": lambda _args, _home: "/tmp",
     "chr": lambda args, _: chr(int(str(args[0]))),
     "str": lambda args, _: (
         args[0] if isinstance(args[0], str) else str(args[0]) if isinstance(args[0], int) else None
@@ -348,6 +369,7 @@ _FOLDERS: dict[type, Callable[..., object]] = {
     ast.JoinedStr: Constants._joined,
     ast.FormattedValue: Constants._formatted,
     ast.Name: Constants._name,
+    ast.Attribute: Constants._attribute,
     ast.List: Constants._sequence,
     ast.Tuple: Constants._sequence,
     ast.BinOp: Constants._operation,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 
 from redoma.judge.interpret.arg import NETWORK, SECRET, UNKNOWN, Arg, Stream
+from redoma.judge.interpret.hosts import host_target
 from redoma.judge.languages.python import functions
 from redoma.judge.languages.python.functions import argument, first, is_address, keyword, true
-from redoma.model.decision import Effect
+from redoma.judge.languages.python.values import FunctionValues, unpickles
+from redoma.model.decision import Effect, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class PythonEffects:
         self.evaluates = False
         self.walked: list[str] = []
         """Directories whose names the code goes through."""
+        self.values = FunctionValues(self)
         self.handles: dict[str, str] = {}
         """Names that stand for an opened file, and its path."""
 
@@ -53,18 +56,8 @@ class PythonEffects:
             return
         if isinstance(node.func, ast.Attribute):
             self._method(node, node.func.attr)
-        elif name == "" and isinstance(node.func, ast.Call | ast.Subscript):
-            # Attack: a function looked up by a name that is made while running.
-            if any(
-                self.names.of(each) in ("os", "subprocess", "builtins")
-                for each in ast.walk(node.func)
-            ):
-                self.call.unknown_code(self.text.span)
-        elif (
-            name in ("__import__", "importlib.import_module")
-            and self.constants.text(first(node)) is None
-        ):
-            self.call.unknown_code(self.text.span)
+        else:
+            self.values.dynamic(node)
 
     # Programs ----------------------------------------------------------------------------------
 
@@ -363,7 +356,9 @@ class PythonEffects:
         if (self.sends or self.connects) and carried & SECRET:
             target = self.hosts[-1] if self.hosts else self.word(None)
             self.call.sends(SECRET, target)
-        fetched = bool(self.hosts) and not self.sends
+        fetched = not self.sends and any(
+            host_target(str(host))[0].place is not Place.LOOPBACK for host in self.hosts
+        )
         if fetched and self.evaluates:
             self.call.fact(Effect.DOWNLOADS_AND_EXECUTES, at=self.text.span)
 
@@ -374,7 +369,8 @@ _HANDLERS: dict[str, Callable[..., None]] = {
     **dict.fromkeys((*functions.EXECS, *functions.SPAWNS), PythonEffects.execs),
     **dict.fromkeys(functions.EVALUATES, PythonEffects.evaluate),
     **dict.fromkeys(functions.RUNS_FILES, PythonEffects.runs_file),
-    **dict.fromkeys(functions.UNPICKLES, PythonEffects.unknown_code),
+    **dict.fromkeys(functions.UNPICKLES, unpickles),
+    **dict.fromkeys(functions.MADE_CODE, PythonEffects.unknown_code),
     **dict.fromkeys(functions.LIBRARIES, PythonEffects.library),
     **dict.fromkeys(functions.DELETES, PythonEffects.deletes),
     **dict.fromkeys(functions.MOVES, PythonEffects.moves),

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from redoma.judge.interpret.arg import UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LONGEST_NAME = 100
 _BUILTINS = frozenset(("builtins", "__builtins__", "__builtin__"))
 _IMPORTERS = frozenset(("__import__", "importlib.import_module", "importlib.__import__"))
 _SYNONYMS = {
@@ -63,17 +70,26 @@ SPAWNS = frozenset(
 )
 EVALUATES = frozenset(
     "exec eval compile execfile builtins.exec builtins.eval builtins.compile "
-    "code.interact code.InteractiveInterpreter.runsource".split()
+    "code.interact code.InteractiveInterpreter.runsource code.InteractiveInterpreter.runcode "
+    "code.InteractiveConsole.push code.InteractiveConsole.runsource timeit.timeit timeit.repeat "
+    "timeit.Timer cProfile.run cProfile.runctx profile.run profile.runctx pdb.run pdb.runeval "
+    "pdb.runcall trace.Trace.run bdb.Bdb.run".split()
 )
+_CLASSES = frozenset(
+    "code.InteractiveInterpreter code.InteractiveConsole trace.Trace bdb.Bdb".split()
+)
+"""Classes whose methods are known by the class's name."""
 RUNS_FILES = frozenset(
     "runpy.run_path runpy.run_module imp.load_source execfile "
     "importlib.machinery.SourceFileLoader".split()
 )
 UNPICKLES = frozenset(
     "pickle.loads pickle.load cPickle.loads cPickle.load dill.loads dill.load "
-    "marshal.loads marshal.load shelve.open jsonpickle.decode yaml.unsafe_load "
-    "joblib.load torch.load types.FunctionType types.CodeType".split()
+    "shelve.open jsonpickle.decode yaml.unsafe_load joblib.load torch.load "
+    "pandas.read_pickle".split()
 )
+UNPICKLES_TEXT = frozenset("pickle.loads cPickle.loads dill.loads jsonpickle.decode".split())
+MADE_CODE = frozenset("marshal.loads marshal.load types.FunctionType types.CodeType".split())
 LIBRARIES = frozenset(
     "ctypes.CDLL ctypes.cdll.LoadLibrary ctypes.PyDLL ctypes.WinDLL "
     "ctypes.cdll.loadlibrary cffi.FFI.dlopen ctypes.util.find_library".split()
@@ -182,6 +198,13 @@ class Aliases:
 
     def __init__(self) -> None:
         self.aliases: dict[str, str] = {}
+        self.text: Callable[[ast.AST], str | None] = _literal
+        """What an expression is worth as a text, for names that are put together."""
+
+    def _made(self, node: ast.AST) -> str:
+        """A name that is put together while running, where all of its pieces are known."""
+        name = self.text(node)
+        return "" if name is None or UNKNOWN in name else name
 
     def imported(self, node: ast.Import | ast.ImportFrom) -> None:
         """Notes what an import statement binds."""
@@ -208,7 +231,7 @@ class Aliases:
             before = self.of(node.value)
             if before in _BUILTINS:
                 return node.attr
-            return f"{before}.{node.attr}" if before else ""
+            return f"{before}.{node.attr}".removesuffix(".__call__") if before else ""
         if isinstance(node, ast.Call):
             return self._called(node)
         if isinstance(node, ast.Subscript):
@@ -230,24 +253,36 @@ class Aliases:
         """`__import__("os")`, `getattr(os, "system")`: names that are made while running."""
         name = self.of(node.func)
         if name in _IMPORTERS and node.args:
-            module = _literal(node.args[0])
+            module = self._made(node.args[0])
             return (
                 _plain(module.partition(".")[0] if name == "__import__" else module)
                 if module
                 else ""
             )
         if name in ("getattr", "operator.attrgetter") and len(node.args) >= 2:
-            attribute = _literal(node.args[1])
+            attribute = self._made(node.args[1])
             before = self.of(node.args[0])
             if attribute and before:
                 return attribute if before in _BUILTINS else f"{before}.{attribute}"
+        if name == "eval" and node.args:
+            return self._evaluated(self._made(node.args[0]))
+        if name in _CLASSES:
+            return name
         if name in ("vars", "globals", "locals"):
             return self.of(node.args[0]) if node.args else "builtins"
         return ""
 
+    def _evaluated(self, text: str) -> str:
+        """`eval("os.system")(…)`: the function that a text names."""
+        plain = text.replace(".", "").replace("_", "").isalnum() and len(text) < _LONGEST_NAME
+        first, _, rest = text.partition(".")
+        if not plain:
+            return ""
+        return f"{self._bound(first)}.{rest}" if rest else self._bound(first)
+
     def _looked_up(self, node: ast.Subscript) -> str:
         before = self.of(node.value).removesuffix(".__dict__")
-        key = _literal(node.slice)
+        key = self._made(node.slice)
         if not before or not key:
             return ""
         if before == "sys.modules":

@@ -20,6 +20,11 @@ _MOST_TRIES = 20
 _STAND_IN = "\ue000"
 _UNKNOWN_NAME = "redoma_unknown_"
 MOST_NODES = 20_000
+_HOLDERS = (
+    ast.List | ast.Tuple | ast.Set | ast.Dict | ast.Return | ast.Yield | ast.Lambda | ast.arguments
+    | ast.IfExp | ast.BoolOp
+)  # fmt: skip
+"""Where a function stands that somebody else takes and calls."""
 
 
 def read_python(call: Invocation, text: Arg) -> Stream:
@@ -34,6 +39,7 @@ def read_python(call: Invocation, text: Arg) -> Stream:
         reader.body(tree.body)
     except RecursionError:
         call.unknown_code(text.span)
+    reader.effects.values.conclude(tree)
     reader.effects.conclude()
     taint = reader.effects.taint | call.stdin.taint | text.taint
     if reader.effects.hosts:
@@ -99,11 +105,13 @@ class _PythonReader:
         home = call.state.variables.get("HOME")
         self.names = Aliases()
         self.constants = Constants(self.names, str(home) if home is not None else "/root")
+        self.names.text = self.constants.text
         self.effects = PythonEffects(call, text, self.names, self.constants)
         self.call = call
         self.text = text
         self.nodes = 0
         self.loops = 0
+        self.told_apart: set[int] = set()  # calls of fork whose parent and child go separate ways
 
     def body(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
@@ -124,6 +132,7 @@ class _PythonReader:
             self._loop(node)
             return
         elif isinstance(node, ast.While):
+            self._tell_apart(node)
             self.loops += 1
             self._children(node)
             self.loops -= 1
@@ -145,6 +154,10 @@ class _PythonReader:
             self._children(node)
             self._called(node)
             return
+        elif isinstance(node, _HOLDERS):
+            self.effects.values.stored(ast.iter_child_nodes(node))
+        elif isinstance(node, ast.Attribute):
+            self.effects.values.reached(node)
         self._children(node)
 
     def _children(self, node: ast.AST) -> None:
@@ -163,8 +176,16 @@ class _PythonReader:
             elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple | ast.List):
                 for one, other in zip(target.elts, value.elts, strict=False):
                     self._assign([one], other)
+            elif isinstance(target, ast.Tuple):
+                folded = self.constants.fold(value)
+                items = folded if isinstance(folded, list) else []
+                for one, item in zip(target.elts, items, strict=False):
+                    if isinstance(one, ast.Name):
+                        self.constants.held[one.id] = item
             elif isinstance(target, ast.Subscript) and self.names.of(target.value) in ENVIRONMENT:
                 self._sets_variable(target, value)
+            elif isinstance(target, ast.Attribute | ast.Subscript):
+                self.effects.values.stored([value])
 
     def _handle(self, name: str, value: ast.Call) -> None:
         if self.names.of(value.func) in ("open", "io.open") and value.args:
@@ -179,7 +200,23 @@ class _PythonReader:
         held = arg(self.constants.text(value) or UNKNOWN, self.text.span)
         judge_variable(self.call.walker, name, held, self.call.state, kept=False)
 
+    def _tell_apart(self, loop: ast.For | ast.While) -> None:
+        """Notes the forks of a loop whose outcome it asks for, as every server of workers does."""
+        asked: set[str] = set()
+        made: dict[str, ast.expr] = {}
+        for each in ast.walk(loop):
+            if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
+                made[each.targets[0].id] = each.value
+            elif isinstance(each, ast.If | ast.IfExp):
+                for part in ast.walk(each.test):
+                    if isinstance(part, ast.Call):
+                        self.told_apart.add(id(part))
+                    elif isinstance(part, ast.Name):
+                        asked.add(part.id)
+        self.told_apart.update(id(value) for name, value in made.items() if name in asked)
+
     def _loop(self, node: ast.For) -> None:
+        self._tell_apart(node)
         self.visit(node.iter)
         items = self.constants.fold(node.iter)
         rounds = items[:3] if isinstance(items, list) and items else [None]
@@ -193,9 +230,10 @@ class _PythonReader:
 
     def _called(self, node: ast.Call) -> None:
         name = self.names.of(node.func).removeprefix("builtins.")
-        if name in FORKS and self.loops:
+        if name in FORKS and self.loops and id(node) not in self.told_apart:
             self.call.fact(Effect.SYSTEM, tags=("fork-bomb",), at=self.text.span)
         self.effects.called(name, node)
+        self.effects.values.passed(name, node)
         for each in (*node.args, *(keyword.value for keyword in node.keywords)):
             if self.names.of(each) in ENVIRONMENT and name != "":
                 target = Target(text="environment", place=Place.SECRET)

@@ -1,0 +1,1 @@
+"""Containers of Docker Engine and Podman: their life, what holds in them, and their streams."""
