@@ -86,7 +86,7 @@ def test_a_resting_connection_has_no_pipe(ends: tuple[Pair, Pair]) -> None:
     flow.move()
     assert len(reader.recv(2000)) == 1000
     pipes.close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before  # a server of another test may end meanwhile
 
 
 def test_a_broken_connection_is_an_error(ends: tuple[Pair, Pair]) -> None:
