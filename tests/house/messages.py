@@ -37,7 +37,7 @@ TWO_WORDS = re.compile(
 )
 SENTENCE = re.compile(r"\b(a|an|the|no|not|that|what|without|is|are|nothing|something|never|too)\b")
 COMMAND = re.compile(
-    r"(sudo |docker |pip |chmod |chown |export |npm |git |cargo |twine )[^#;,]*"
+    r"(sudo |docker |podman |pip |chmod |chown |export |npm |git |cargo |twine )[^#;,]*"
     r"|--[a-z-]+ [a-z0-9.:]+"
     r"|(redoma( [a-z|-]+){1,3}|--[a-z-]+)( (\[.*|\{\d+\}|[A-Z][A-Z|]*(…|\.\.\.)?|-.*|'.*'|\".*\"))*"
 )

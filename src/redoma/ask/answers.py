@@ -8,7 +8,7 @@ from contextlib import suppress
 from hashlib import sha256
 
 from redoma.ask import own_files as files
-from redoma.base.process_identity import boot_id, uuid
+from redoma.base.identity import boot_id, uuid
 from redoma.model.errors import AskUnavailable
 from redoma.model.message import Message
 from redoma.model.request import Answer, Choice, Remember

@@ -20,7 +20,7 @@ from hashlib import sha256
 from redoma.ask import answers
 from redoma.ask import own_files as files
 from redoma.ask.answers import told
-from redoma.base.process_identity import short_id
+from redoma.base.identity import short_id
 from redoma.model.decision import Risk
 from redoma.model.errors import AskUnavailable, UsageError
 from redoma.model.message import Message

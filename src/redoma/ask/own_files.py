@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from redoma.base import private_file
-from redoma.base.process_identity import short_id
+from redoma.base.identity import short_id
 from redoma.model.errors import AskUnavailable
 from redoma.model.message import Message
 

@@ -21,7 +21,7 @@ from redoma.ask import answers
 from redoma.ask import own_files as files
 from redoma.ask.answerers import AskedInThread
 from redoma.ask.answers import checked, told
-from redoma.base.process_identity import start_time
+from redoma.base.identity import start_time
 from redoma.model.decision import Risk
 from redoma.model.errors import AskUnavailable, ConfirmationExpired, UsageError
 from redoma.model.request import Answer, Choice, Context, Impact, Question, Remember

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import time
 
-from redoma.base.process_identity import boot_id, start_time
+from redoma.base.identity import boot_id, start_time
 from redoma.model.errors import RateLimited
 from redoma.model.message import Message
 from redoma.model.value import Value

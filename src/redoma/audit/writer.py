@@ -186,7 +186,7 @@ class AuditWriter:
         if found is not None and found[2]:
             raise self._broken(found[2], "its head file is missing")
         # Whoever began before us and was killed had written nothing yet.
-        from redoma.base.process_identity import uuid
+        from redoma.base.identity import uuid
 
         head = ChainHead(record=uuid())
         self.connection.execute(

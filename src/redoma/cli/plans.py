@@ -85,7 +85,9 @@ def _plan(line: CommandLine) -> Plan:
         with open(path, "rb") as file:
             return Plan(file.read(_LARGEST), name=path)
     except OSError as error:
-        raise UsageError(f"the plan {path} cannot be read: {error.strerror}") from None
+        raise UsageError(
+            "the plan {path} cannot be read: {why}", path=path, why=error.strerror
+        ) from None
 
 
 @PLAN.subcommand(

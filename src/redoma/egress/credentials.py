@@ -61,7 +61,7 @@ def read(text: str) -> Credential:
     named = words.pop() if kept else ""
     source = words.pop()
     how = words.pop() if words else "bearer"
-    if words or not _NAME.match(named or source) or not _HEADER.match(how):
+    if words or not _NAME.match(named if kept else source) or not _HEADER.match(how):
         raise _cannot_read(text, "after = stands where the secret is")
     header = "authorization" if how in _FORMS else how.lower()
     if header in _NOT_A_CREDENTIAL:

@@ -59,7 +59,7 @@ def _server(line: CommandLine) -> object:
         raise RedomaError(
             "the MCP server needs {module}", module=error.name, hint="pip install 'redoma[mcp]'"
         ) from error
-    from redoma.base.process_identity import short_id
+    from redoma.base.identity import short_id
     from redoma.mcp.workspaces import Workspaces
     from redoma.pipeline.requests import Caller
     from redoma.pipeline.sandbox import Sandbox

@@ -66,6 +66,11 @@ class AsyncSandbox:
         return self._sandbox.workspace
 
     @property
+    def tool_notes(self) -> tuple[str, ...]:
+        """What `tool:NAME` among the hosts granted, and what else a person should know of it."""
+        return self._sandbox.tool_notes
+
+    @property
     def config(self) -> SandboxConfig:
         """What all runs of this sandbox share; for the pipeline itself."""
         return self._sandbox.config

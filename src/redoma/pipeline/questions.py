@@ -12,7 +12,7 @@ from enum import Enum
 from hashlib import sha256
 
 from redoma.ask.answers import now
-from redoma.base.process_identity import short_id, uuid
+from redoma.base.identity import short_id, uuid
 from redoma.base.text import shortened
 from redoma.judge.canonical_argv import NOTHING, CanonicalCommand, canonical_argv, canonical_program
 from redoma.judge.judgement import examine_call, facts_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from redoma.base.process_identity import short_id
+from redoma.base.identity import short_id
 from redoma.model import arguments
 from redoma.model.arguments import WrongType, shown
 from redoma.model.errors import UsageError

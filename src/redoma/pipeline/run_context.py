@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
+from redoma.base.identity import short_id
 from redoma.base.log import logger
-from redoma.base.process_identity import short_id
 from redoma.jail.engines.choice import plan as make_plan
 from redoma.jail.profiles.profile import load
 from redoma.model.arguments import flag, number

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FETCH = ("GET",)
 _URL = re.compile(r"(?:sparse\+|git\+|registry\+)?((?:https?|ssh|git)://[^\s\"'<>,;]+)", re.ASCII)
-_SCP = re.compile(r"(?:[\w.-]+@)?([\w.-]+\.[\w.-]+):(?!//)(\S+)\Z", re.ASCII)
+_HOST = re.compile(r"[\w.-]+\Z", re.ASCII)
 
 
 class Sources(Value):
@@ -165,8 +165,16 @@ def remotes(root: str) -> Sources:
     for name, values in settings.git_config(settings.text_of(git_config_of(root))).items():
         if name.startswith("remote.") and name.endswith(".url"):
             found += [_rewritten(value, instead) for value in values]
-    urls = [f"ssh://{m[1]}/{m[2]}" if (m := _SCP.match(each)) else each for each in found]
+    urls = [_as_url(each) for each in found]
     return _sources(urls, {}, default=False)
+
+
+def _as_url(address: str) -> str:
+    """git's short form `user@host:path` as an address; any other stays as it is."""
+    place, colon, path = address.partition(":")
+    host = place.rpartition("@")[2]
+    short = colon and path and not path.startswith("//") and "." in host and _HOST.match(host)
+    return f"ssh://{host}/{path}" if short else address
 
 
 def _rewritten(url: str, instead: dict[str, str]) -> str:

@@ -57,7 +57,7 @@ DELETES = replace(
 
 def question(**changes: object) -> Question:
     """A question of its own id, with some fields changed."""
-    from redoma.base.process_identity import uuid
+    from redoma.base.identity import uuid
 
     return replace(FORCE_PUSH, **{"id": uuid(), **changes})
 

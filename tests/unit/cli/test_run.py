@@ -63,7 +63,6 @@ def redoma(
         (["run", "--allow-read", "/nowhere/at/all", "true"], 2),
         (["run", "--allow-write", "/etc", "true"], 2),
         (["run", "--env", "NOT_SET_ANYWHERE", "true"], 2),
-        (["run", "--engine", "container", "true"], 2),
         (["run", "--engine", "direct", "--trace-files", "true"], 2),
         (["run", "--help"], 0),
     ],

@@ -83,6 +83,7 @@ def test_every_error_of_redoma_has_its_row_or_is_about_the_request() -> None:
         *ERRORS,
         *(kind.code for kind in below(UsageError)),
         *("vault", "wrong-key", "unknown-token", "session", "not-a-member", "session-over"),
+        *("wrong-passphrase", "secret-changed", "vault-downgraded", "no-keychain"),
     } == set()
     assert set(OUTCOMES) == {*LIMIT_OUTCOMES, Outcome.TIMED_OUT, Outcome.GATE_LOST}
 

@@ -11,7 +11,7 @@ import re
 import resource
 import secrets
 
-from redoma.base.process_identity import boot_id, identity
+from redoma.base.identity import boot_id, identity
 from redoma.jail.containers.seccomp_profile import stricter_profile
 from redoma.model.errors import UsageError
 

@@ -146,7 +146,7 @@ def _started(program: str) -> str:
             time.sleep(0.05)
     raise ContainerError(
         "podman is installed, and its service does not start",
-        hint="podman system service --time=60 unix:///tmp/podman.sock   # says why",
+        hint="podman info",
     )
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from urllib.parse import quote
 
 from redoma.base import signals
-from redoma.base.process_identity import boot_id, is_running
+from redoma.base.identity import boot_id, is_running
 from redoma.jail.containers import create_request, held, images, project_path
 from redoma.jail.containers.engine_socket import ApiCall, Pause
 from redoma.model.container import ContainerError, ContainerGone, ContainerInfo

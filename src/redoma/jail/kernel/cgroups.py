@@ -11,7 +11,7 @@ from _thread import allocate_lock
 from contextlib import suppress
 from itertools import count
 
-from redoma.base.process_identity import identity, is_running
+from redoma.base.identity import identity, is_running
 from redoma.model.grant import Limits
 
 TYPE_CHECKING = False

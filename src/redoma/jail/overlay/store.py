@@ -14,8 +14,8 @@ from contextlib import suppress
 
 from redoma.base import own_directories
 from redoma.base.cores import json_line
+from redoma.base.identity import identity, is_running, short_id
 from redoma.base.paths import is_below
-from redoma.base.process_identity import identity, is_running, short_id
 from redoma.jail.overlay.beneath import is_mark
 from redoma.jail.overlay.placement import (
     COPY,

@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 
 from redoma.base import cache, own_directories
-from redoma.base.process_identity import boot_id
+from redoma.base.identity import boot_id
 from redoma.model.grant import EngineReport, Guarantee
 
 _VERSION = "redoma-probe-7"

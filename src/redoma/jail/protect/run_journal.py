@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import count
 
 from redoma.base import own_directories
-from redoma.base.process_identity import identity, is_running
+from redoma.base.identity import identity, is_running
 from redoma.model.grant import NOBODYS_UID
 from redoma.model.value import Value
 

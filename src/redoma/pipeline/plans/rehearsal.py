@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redoma.base.process_identity import short_id
+from redoma.base.identity import short_id
 from redoma.model.change import Changes
 from redoma.model.decision import Verdict
 from redoma.model.intent import StepStatus

@@ -12,7 +12,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from redoma.base import own_directories, private_file
-from redoma.base.process_identity import short_id
+from redoma.base.identity import short_id
 from redoma.jail.overlay.locks import recover
 from redoma.jail.overlay.transaction_store import read_entry
 from redoma.model.change import Standing

@@ -55,6 +55,9 @@ PYTHON = [
     ("import pickle, sys; pickle.load(sys.stdin.buffer)", Risk.DANGEROUS),
     ("import ctypes; ctypes.CDLL('./own.so')", Risk.DANGEROUS),
     ("import os\nwhile True: os.fork()", Risk.FORBIDDEN),
+    ("import os\nfor _ in range(99): child = os.fork()", Risk.FORBIDDEN),
+    ("import os\nfor _ in range(4):\n  if os.fork() == 0: os._exit(0)", Risk.MODERATE),
+    ("import os\nwhile True:\n  pid = os.fork()\n  if pid == 0: break", Risk.MODERATE),
     ("import os; os.kill(-1, 9)", Risk.FORBIDDEN),
     ("this is (not python", Risk.DANGEROUS),
 ]

@@ -111,6 +111,7 @@ class _PythonReader:
         self.text = text
         self.nodes = 0
         self.loops = 0
+        self.told_apart: set[int] = set()  # calls of fork whose parent and child go separate ways
 
     def body(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
@@ -131,6 +132,7 @@ class _PythonReader:
             self._loop(node)
             return
         elif isinstance(node, ast.While):
+            self._tell_apart(node)
             self.loops += 1
             self._children(node)
             self.loops -= 1
@@ -198,7 +200,23 @@ class _PythonReader:
         held = arg(self.constants.text(value) or UNKNOWN, self.text.span)
         judge_variable(self.call.walker, name, held, self.call.state, kept=False)
 
+    def _tell_apart(self, loop: ast.For | ast.While) -> None:
+        """Notes the forks of a loop whose outcome it asks for, as every server of workers does."""
+        asked: set[str] = set()
+        made: dict[str, ast.expr] = {}
+        for each in ast.walk(loop):
+            if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
+                made[each.targets[0].id] = each.value
+            elif isinstance(each, ast.If | ast.IfExp):
+                for part in ast.walk(each.test):
+                    if isinstance(part, ast.Call):
+                        self.told_apart.add(id(part))
+                    elif isinstance(part, ast.Name):
+                        asked.add(part.id)
+        self.told_apart.update(id(value) for name, value in made.items() if name in asked)
+
     def _loop(self, node: ast.For) -> None:
+        self._tell_apart(node)
         self.visit(node.iter)
         items = self.constants.fold(node.iter)
         rounds = items[:3] if isinstance(items, list) and items else [None]
@@ -212,7 +230,7 @@ class _PythonReader:
 
     def _called(self, node: ast.Call) -> None:
         name = self.names.of(node.func).removeprefix("builtins.")
-        if name in FORKS and self.loops:
+        if name in FORKS and self.loops and id(node) not in self.told_apart:
             self.call.fact(Effect.SYSTEM, tags=("fork-bomb",), at=self.text.span)
         self.effects.called(name, node)
         self.effects.values.passed(name, node)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from redoma.base.process_identity import boot_id, identity, is_running, start_time
+from redoma.base.identity import boot_id, identity, is_running, start_time
 
 
 def test_the_boot_is_the_kernels_own_name_for_it() -> None:
@@ -39,7 +39,7 @@ def test_a_name_with_parentheses_and_spaces_does_not_shift_the_fields() -> None:
     code = (
         "import ctypes, os, sys\n"
         "ctypes.CDLL(None).prctl(15, b'a) Z 1 (b', 0, 0, 0)\n"
-        "from redoma.base.process_identity import start_time\n"
+        "from redoma.base.identity import start_time\n"
         "sys.stdout.write(start_time(os.getpid()))\n"
     )
     source = str(Path(__file__).resolve().parents[3] / "src")

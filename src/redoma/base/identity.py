@@ -1,6 +1,7 @@
-"""Which process, of which boot: the kernel gives a pid away again, a start time it does not.
+"""Names that stand for one thing alone: a process of this boot, and whatever happens next.
 
-Names for things that happen: unguessable, and made without importing anything.
+The kernel gives a pid away again, a start time it does not. The names that are drawn here are
+unguessable, and made without importing anything.
 """
 
 from __future__ import annotations
