@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 TARGET = 32
 _LANGUAGES = ("python", "node", "perl", "ruby", "php", "deno", "bun", "lua", "pytest", "nox")
+_USUAL_IN_PROGRAMS = frozenset(("raw", "fork-bomb"))
+"""A program opens sockets, and a server forks in a loop; in a line of a shell both are strange."""
 _DOUBTS = frozenset(("unknown-file", "stream", "root-if-empty", "nothing", "path", "prepared"))
 
 
@@ -76,8 +78,8 @@ def _doubtful(fact: Fact, target: Target | None) -> bool:
     A project's own scripts are full of names that are made while they run. What is doubtful there
     is logged; what is plain counts as it would in the command itself.
     """
-    if "raw" in fact.tags and fact.program.startswith(_LANGUAGES) and "metadata" not in fact.tags:
-        # A program that opens a socket is no more than a program that uses the network.
+    usual = not _USUAL_IN_PROGRAMS.isdisjoint(fact.tags) and "metadata" not in fact.tags
+    if usual and fact.program.startswith(_LANGUAGES):
         return True
     if fact.effect is Effect.UNKNOWN or not _DOUBTS.isdisjoint(fact.tags):
         return True
