@@ -128,7 +128,13 @@ def _facts(engine: EngineSocket) -> ContainerEngine:
 
 
 def _started(program: str) -> str:
-    """The socket of a Podman of our own, started where it does not run yet."""
+    """The socket of a Podman of our own, started where it does not run yet.
+
+    One that was never used makes a store in the home first: that is for its owner to begin.
+    """
+    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    if os.geteuid() and not os.path.isdir(f"{data}/containers"):
+        raise ContainerError("podman was never used by you on this machine", hint="podman info")
     place = f"{own_directories.made_cache()}/podman.sock"
     with open(f"{place}.lock", "w") as lock:
         # Two that start it at once would take the socket from each other.
