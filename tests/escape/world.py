@@ -111,6 +111,9 @@ class World:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(f"{self.secret} in {name}\n")
         (self.workspace / "README").write_text("a project\n")
+        # The judge reads a payload's file and would ask; what is tried here is the sandbox.
+        policy = self.home / ".config/redoma/sandbox.yaml"
+        policy.write_text('version: "1.0"\npolicy: isolation-only\n')
         # Variables that one attack adds to the caller's own.
         self.env_extra: dict[str, str] = {}
         self._processes: list[subprocess.Popen[bytes]] = []
