@@ -100,7 +100,8 @@ class Knowledge:
         """What setting a variable means to programs; None for one that means nothing."""
         if name in self._variables:
             return self._variables[name]
-        entry = self.cards.get(VARIABLE + name)
+        # Attack: `select *` names a variable as the table of patterns is named.
+        entry = self.cards.get(VARIABLE + name) if VARIABLE + name != PATTERNS else None
         for start, end, patterned in () if entry is not None else self.cards.get(PATTERNS, ()):
             if name.startswith(start) and name.endswith(end) and len(name) >= len(start + end):
                 entry = patterned

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import redoma
 from redoma.judge.programs.compiler import CardError, compile_own_cards, compile_variables
 from redoma.model.decision import Risk
 from redoma.pipeline.decisions.knowledge import knowledge, shipped_cards, shipped_variables
@@ -68,3 +69,8 @@ def test_a_program_cannot_be_named_like_a_variable() -> None:
     assert knowledge().variable("LD_PRELOAD")["kind"] == "loads"
     assert knowledge().variable("CARGO_TARGET_ARM_RUNNER")["kind"] == "loads"
     assert knowledge().variable("CARGO_TARGET_DIR") is None
+
+
+@pytest.mark.parametrize("text", ["select * in a; do :; done", "mapfile '*'", "read '*'"])
+def test_a_variable_that_is_named_by_a_star_is_no_table_of_patterns(text: str) -> None:
+    assert redoma.check(text).assessment.findings is not None
