@@ -31,7 +31,7 @@ s.send(b"HE"); s.recv(100); time.sleep(1.5); s.send(b"LO"); print(s.recv(10)[:3]
     result = reading(script, f"a.test:7000=127.0.0.1:{server.port}")
     server.close()
     assert said(result) == ["b'220'"]
-    assert time.process_time() - began < 1.5
+    assert time.process_time() - began < 0.7
 
 
 def test_a_run_that_ends_amid_its_connections_is_no_loss_of_the_gate() -> None:
@@ -51,8 +51,7 @@ os._exit(0)
 
 def test_a_body_that_stops_coming_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     host = Host()
-    for name in ("downstream.BODY_SECONDS", "upstream.ANSWER_SECONDS"):
-        monkeypatch.setattr(f"redoma.egress.{name}", 1.0)
+    monkeypatch.setattr("redoma.egress.downstream.BODY_SECONDS", 1.0)
     script = """
 s = socket.create_connection(("a.test", 80)); s.settimeout(8)
 s.send(b"POST /x HTTP/1.1\\r\\nHost: a.test\\r\\nContent-Length: 9\\r\\n\\r\\nhalf")
