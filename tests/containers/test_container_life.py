@@ -160,17 +160,24 @@ def test_a_hundred_containers_leave_nothing(
 
 
 def _cycles(service: DockerService, config: ContainerConfig, count: int) -> None:
-    def left() -> tuple[int, int, int]:
-        mounts = Path("/proc/self/mountinfo").read_text().count("\n")
-        return len(service.list()), mounts, len(os.listdir("/proc/self/fd"))
+    def left() -> tuple[int, int]:
+        return len(service.list()), len(os.listdir("/proc/self/fd"))
+
+    def roots() -> set[str]:
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+        return {line.split()[4] for line in lines}
 
     service.list()
     before = left()
+    made_roots: set[str] = set()
     for _ in range(count):
         made = service.create(config)
+        without = roots()
         service.start(made)
+        made_roots |= {root for root in roots() - without if root.endswith("/merged")}
         service.remove(made)
     assert left() == before
+    assert made_roots & roots() == set()
 
 
 def test_the_engine_may_be_killed_and_started_again(

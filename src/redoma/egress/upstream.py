@@ -112,7 +112,14 @@ async def _raced(places: list[tuple[str, int]], readiness: Readiness) -> tuple[s
         raise UpstreamFailed(UNREACHABLE)
     finally:
         for task in under_way:
+            task.add_done_callback(_let_go)
             task.cancel()
+
+
+def _let_go(task: asyncio.Task[tuple[socket, str]]) -> None:
+    """Closes a connection that came after all, when another was taken or nobody waits any more."""
+    if not task.cancelled() and task.exception() is None:
+        task.result()[0].close()
 
 
 async def _dial(place: tuple[str, int], readiness: Readiness) -> tuple[socket, str]:
@@ -163,6 +170,8 @@ class Upstream:
 
     def adopt(self, stream: SocketStream) -> None:
         """Has the first request go over a connection that is there already."""
+        if self._stream is not None and self._stream is not stream:
+            self._stream.close()
         self._stream = stream
         self._rule = ""
 

@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import sys
+import time
 from contextlib import suppress
 
 from redoma.jail.containers import held
@@ -29,6 +30,7 @@ COMPLAINT = "redoma-container: "
 _CHUNK = 1 << 16
 _TICK = 50
 _ANSWER = 3
+_SETTLES_WITHIN = 3.0
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
 
 
@@ -89,7 +91,18 @@ class ContainerKeeper:
                 self.orders["directories"][mount["Target"]] = (status.st_dev, status.st_ino)
 
     def _refuse_less(self, first: int) -> None:
-        """Everything that was planned holds for this very container, or nothing begins in it."""
+        """Everything that was planned holds for this very container, or nothing begins in it.
+
+        The runtime may still be at work when its engine says that it started, and shows nobody its
+        first process meanwhile: what is missing is looked for again before it is called lost.
+        """
+        until = time.monotonic() + _SETTLES_WITHIN
+        while lost := self._lost(first):
+            if time.monotonic() > until:
+                raise ContainerError("; ".join(f"{g.words}: {why}" for g, why in lost.items()))
+            time.sleep(0.05)
+
+    def _lost(self, first: int) -> dict[Guarantee, str]:
         limits = self.orders["limits"]
         most = 1 << 62
         lost = held.lost(
@@ -110,8 +123,7 @@ class ContainerKeeper:
             # Attack: what was looked at becomes a link before the engine, as root, mounts it.
             if not held.same_directory(first, place, (identity[0], identity[1])):
                 lost[Guarantee.WRITES_CONFINED] = f"{place} is another directory than was given"
-        if lost:
-            raise ContainerError("; ".join(f"{g.words}: {why}" for g, why in lost.items()))
+        return lost
 
     def _may_begin(self) -> bool:
         """Waits for the word, and gives it on into the container."""
