@@ -104,11 +104,10 @@ async def _raced(places: list[tuple[str, int]], readiness: Readiness) -> tuple[s
                 timeout=_HEAD_START if left else None,
                 return_when=asyncio.FIRST_COMPLETED,
             )
-            found = [task.result() for task in done if task.exception() is None]
-            for sock, _ in found[1:]:
-                sock.close()
+            found = [task for task in done if task.exception() is None]
             if found:
-                return found[0]
+                under_way.update(found[1:])
+                return found[0].result()
         raise UpstreamFailed(UNREACHABLE)
     finally:
         for task in under_way:
