@@ -10,7 +10,8 @@ import pytest
 
 from tests.house.tree import ROOT
 
-LOCKS = ("run.lock", "mcp.lock", "test.lock")
+USERS = ("run.lock", "mcp.lock", "serve.lock", "fleet.lock")
+LOCKS = (*USERS, "test.lock")
 PIN = re.compile(r"^(?P<name>[a-z0-9-]+)==(?P<version>[0-9][^ ;]*)( ; (?P<marker>[^\\]+?))? \\$")
 HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$")
 RANGE = re.compile(r"^([A-Za-z0-9-]+)(.*?)(;.*)?$")
@@ -53,27 +54,32 @@ def test_every_package_is_pinned_with_hashes_and_from_nowhere_in_particular(lock
 
 def test_the_tests_run_with_the_very_versions_that_users_get() -> None:
     tested = pins("test.lock")
-    for lock in ("run.lock", "mcp.lock"):
+    for lock in USERS:
         assert {name: tested.get(name) for name in pins(lock)} == pins(lock)
 
 
 def test_every_dependency_has_a_range_a_pin_and_a_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     reasons = (ROOT / "docs" / "adr" / "0003-dependencies.md").read_text()
-    names = []
     extras = project["optional-dependencies"]
-    wanted = (extras[name] for name in ("inspect", "login", "mcp"))
-    for dependency in dict.fromkeys(
-        (*project["dependencies"], *(d for one in wanted for d in one))
-    ):
-        match = RANGE.match(dependency)
-        assert match
-        name, limits = match[1], match[2]
-        names.append(name.lower())
-        assert ">=" in limits, f"{name} has no lower end"
-        assert "<" in limits, f"{name} has no upper end"
-        assert f"`{name}`" in reasons, f"{name} has no reason written down"
-    names.remove("mcp")  # what only `redoma mcp` needs has a lock and an environment of its own
-    assert sorted(pins("run.lock")) == sorted([*names, *BROUGHT])
-    assert "mcp" in pins("mcp.lock")
+
+    def names(*wanted: list[str]) -> list[str]:
+        found = []
+        for dependency in dict.fromkeys(d for one in wanted for d in one):
+            match = RANGE.match(dependency)
+            assert match
+            name, limits = match[1], match[2]
+            found.append(name.lower())
+            assert ">=" in limits, f"{name} has no lower end"
+            assert "<" in limits, f"{name} has no upper end"
+            assert f"`{name}`" in reasons, f"{name} has no reason written down"
+        return found
+
+    usual = names(project["dependencies"], extras["inspect"], extras["login"])
+    assert sorted(pins("run.lock")) == sorted([*usual, *BROUGHT])
+    # What only one command needs has a lock and an environment of its own.
+    for lock, wanted in (("mcp", ["mcp"]), ("serve", ["serve", "webrtc"]), ("fleet", ["fleet"])):
+        missing = {*names(*(extras[extra] for extra in wanted))} - {*pins(f"{lock}.lock")}
+        assert missing == set()
+    assert names(extras["evals"]) == ["inspect-ai"]
     assert [name for name in BROUGHT if f"`{name}`" not in reasons] == []
