@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "cli": {"pipeline", "model", "base", "i18n", PUBLIC},
     "hook": {"cli", "pipeline", "model", "base", "i18n", PUBLIC},
     "mcp": {"hook", "cli", "pipeline", "model", "base", "i18n", PUBLIC},
+    "server": {"model", "base"},
     "integrations": {PUBLIC, "model", "base"},
     "dialects": {PUBLIC, "model", "base"},
     "testing": {PUBLIC, "model"},

@@ -63,7 +63,7 @@ def test_nothing_is_left_for_later() -> None:
     found = [
         f"{path}:{number}"
         for path, text in text_files()
-        if path != THIS_FILE
+        if path != THIS_FILE and "vendor" not in path.parts
         for number, line in enumerate(text.splitlines(), 1)
         if LEFT_FOR_LATER.search(line)
     ]
