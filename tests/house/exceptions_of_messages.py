@@ -17,6 +17,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.mcp.reports",
     "redoma.mcp.resources",
     "redoma.mcp.server",
+    "redoma.server.pages",  # headers and types of files for browsers; the page has its own words
     "redoma.judge.intent.plan_schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors, the template is a file
     "redoma.audit.database",
