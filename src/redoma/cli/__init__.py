@@ -41,6 +41,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "preview": ("redoma.cli.preview:PREVIEW", "show what a command would change"),
     "redact": ("redoma.cli.redact:REDACT", "take secrets out of what passes through"),
     "run": ("redoma.cli.run:RUN", "run a command inside a sandbox"),
+    "serve": ("redoma.server.serve_command:SERVE", "the console in the browser; shared terminals"),
+    "session": ("redoma.server.session_command:SESSION", "start, share and end a shared terminal"),
     "shell": ("redoma.cli.run:SHELL", "an interactive shell inside a sandbox"),
     "undo": ("redoma.cli.undo:UNDO", "take back what was applied"),
     "login": ("redoma.cli.login:LOGIN", "logs you in at a provider, for tokens that are kept"),

@@ -19,15 +19,20 @@ VARIABLE = "REDOMA_LANGUAGE"
 _chosen = ""
 
 
+def language() -> str:
+    """The language in which everything is said now."""
+    return _chosen or choose(from_environment(os.environ))
+
+
 def phrased(text: str, *numbered: object, **values: object) -> str:
     """A message of ours in the language of whoever reads it; what is none stays as it is.
 
     With values, the text is the template of a message.
     """
-    language = _chosen or choose(from_environment(os.environ))
-    if language == ENGLISH and not numbered:
+    spoken = _chosen or choose(from_environment(os.environ))
+    if spoken == ENGLISH and not numbered:
         return text.format(**values) if values else text
-    return in_language(text, language, *numbered, **values)
+    return in_language(text, spoken, *numbered, **values)
 
 
 def in_language(text: str, language: str, *numbered: object, **values: object) -> str:

@@ -34,6 +34,12 @@ class Kind(Enum):
     NETWORK = "network"
     PLAN_STARTING = "plan-starting"
     PLAN_ENDED = "plan-ended"
+    SESSION_STARTED = "session-started"  # a terminal that can be shared
+    GUEST_JOINED = "guest-joined"
+    GUEST_LEFT = "guest-left"
+    COMMAND_EXECUTED = "command-executed"  # in a shared terminal, and a guest had typed
+    CONTAINER_RESTARTED = "container-restarted"
+    SESSION_ENDED = "session-ended"
     RETAINED = "retained"  # older rows were let go; says up to where, and their last link
 
     __hash__ = object.__hash__

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from redoma.jail.kernel.cgroups import Groups
     from redoma.jail.supervisor.file_trace import FileTrace
     from redoma.jail.supervisor.limit_watch import LimitWatch
-    from redoma.jail.supervisor.streams import Outlet, Sink
+    from redoma.jail.supervisor.streams import GatedInput, Outlet, Sink
 
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
 _LONGEST_END = 10.0
@@ -85,7 +85,7 @@ class Supervisor:
         self.pid = self.first = 0
         self.process = self.first_process = -1
         self.outputs: list[Output] = []
-        self.input: Input | None = None
+        self.input: Input | GatedInput | None = None
         self.master = self.source = self.root = -1
         self.source_over = True
         self.temporary: list[int] = []
@@ -125,7 +125,14 @@ class Supervisor:
                 self._resize()
                 stdio = (slave, slave, slave)
                 self.outputs = [Output(os.dup(self.master), 1, cap, sink, hidden)]
-                self.input = Input(os.dup(self.master), stdin or b"", over=False)
+                typed = self.control.typed
+                if typed is None:
+                    self.input = Input(os.dup(self.master), stdin or b"", over=False)
+                else:
+                    from redoma.jail.supervisor.streams import GatedInput
+
+                    self.input = GatedInput(os.dup(self.master), typed)
+                    self.outputs[0].most_kept = 0  # hours of a session, which others keep
             else:
                 # Attack: a file given as standard input could be opened anew for writing through
                 # /proc/self/fd/0; so whatever the caller has, the command gets a pipe.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from redoma.jail.supervisor.file_trace import FileTrace
     from redoma.jail.supervisor.limiter import Limiter
     from redoma.jail.supervisor.run import Supervisor
+    from redoma.jail.supervisor.streams import InputSource
     from redoma.model.network import Connection
 
 
@@ -284,6 +285,8 @@ class Control:
         self.size: tuple[int, int] | None = None
         self.input: list[bytes] = []
         self.input_over = False
+        # Who decides what is typed into the command's terminal; set before the run begins.
+        self.typed: InputSource | None = None
         # Words each connection as it happens, for whoever watches; nobody is told without it.
         self.narrate: Callable[[Connection], bytes] | None = None
 

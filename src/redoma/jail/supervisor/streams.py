@@ -22,17 +22,27 @@ from redoma.base.cores import SimpleQueue
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import TypeAlias
+    from typing import Protocol, TypeAlias
 
     from redoma.base.secret_search import SecretSearch
     from redoma.jail.supervisor.start import Control
     from redoma.model.network import Connection
 
     Sink: TypeAlias = Callable[[int, bytes], None]
+
+    class InputSource(Protocol):
+        """Keeps what was typed, and decides for each piece whether it is written."""
+
+        @property
+        def waits(self) -> bool: ...
+
+        def write_to(self, terminal: int) -> None: ...
+
     # A stream, what is for it, and how much of that is the command's own.
     Item = tuple[int, bytes, int]
 
 _CHUNK = 1 << 16
+_FULL_TERMINAL = 4095
 _KEPT = 8 << 20  # of each stream, where nobody said how much
 ANSWER = 3  # the number of the stream on which a Python call answers
 # So much is taken from a command before it has to wait for its reader.
@@ -69,6 +79,8 @@ class Output:
         # Whether its reader stopped reading while the command ran.
         self.unread = False
         self.open = True
+        # How much is kept of what is shown without a cap.
+        self.most_kept = _KEPT
         self._search: SecretSearch | None = None
         if hidden:
             from redoma.base.secret_search import SecretSearch
@@ -84,6 +96,8 @@ class Output:
             return False
         except OSError:  # a terminal whose other side is gone
             data = b""
+        if len(data) >= _FULL_TERMINAL:
+            data = self._drained(data)
         if not data:
             self.open = False
             return False
@@ -92,8 +106,19 @@ class Output:
         self._take(data if self._search is None else self._search.feed(data))
         return True
 
+    def _drained(self, data: bytes) -> bytes:
+        """The same with what follows at once: a terminal gives 4 KiB at a time."""
+        parts, size = [data], len(data)
+        with suppress(
+            OSError
+        ):  # nothing more now, or the other side is gone: the next read says it
+            while len(parts[-1]) >= _FULL_TERMINAL and size < _CHUNK:
+                parts.append(os.read(self.fd, _CHUNK - size))
+                size += len(parts[-1])
+        return b"".join(parts)
+
     def _take(self, data: bytes) -> None:
-        keep = data[: max(0, (_KEPT if self._cap is None else self._cap) - self._size)]
+        keep = data[: max(0, (self.most_kept if self._cap is None else self._cap) - self._size)]
         if len(keep) < len(data):
             self.truncated = True
             # Whoever is shown all of it as it comes has lost nothing that is not kept.
@@ -159,6 +184,33 @@ class Input:
     def close_if_over(self) -> None:
         if self.open and self._over and not len(self._left):
             self.close()
+
+    def close(self) -> None:
+        if self.open:
+            self.open = False
+            os.close(self.fd)
+
+
+class GatedInput:
+    """A terminal's input that somebody else decides on, at the moment in which it is written."""
+
+    hungry = False
+
+    def __init__(self, fd: int, gate: InputSource) -> None:
+        self.fd = fd
+        self.open = True
+        self._gate = gate
+        os.set_blocking(fd, False)
+
+    @property
+    def wants(self) -> bool:
+        return self.open and self._gate.waits
+
+    def add(self, data: bytes, *, over: bool) -> None:
+        """Nothing passes by the gate."""
+
+    def write(self) -> None:
+        self._gate.write_to(self.fd)
 
     def close(self) -> None:
         if self.open:
