@@ -20,13 +20,14 @@ MODULES_WITHOUT: tuple[str, ...] = (
     "redoma.server.pages",  # headers and types of files for browsers; the page has its own words
     "redoma.judge.intent.plan_schema",
     "redoma.judge.policy.schema",  # JSON Schema is for editors, the template is a file
+    "redoma.server.openapi",  # what a program reads is English
     "redoma.audit.database",
     "redoma.audit.stats",  # Prometheus' format
 )
 # Scripts, expressions and files for other programs, known by how they begin.
 CODE = re.compile(
     r'import sys;|"\$@"|while IFS|127\.0\.0\.1|\|\| sh -c|\\b|\*\*\* |# [<>]{3}|\(command'
-    r"|# Completes redoma's|#compdef|complete -c|\{0\}\)\n|\.(?:TH|SH|SS) "
+    r"|HISTCONTROL=|# Completes redoma's|#compdef|complete -c|\{0\}\)\n|\.(?:TH|SH|SS) "
     r"|HTTP/1|POST \{0\} HTTP/|import os, signal|Project-Id-Version: |plan \{0\}(?:\n|\Z)|import \{0\}\n"
 )
 NOT_MESSAGES: frozenset[str] = frozenset(
@@ -40,6 +41,10 @@ NOT_MESSAGES: frozenset[str] = frozenset(
         "sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un);"
         " podman system migrate",
         "redoma answer {0} approve",
+        # Markers of a recording, the same for whoever plays it.
+        *("{0} joined", "{0} left"),
+        *('attachment; filename="{0}"', "-----END CERTIFICATE-----"),
+        "redoma serve --host {host} --self-signed, or --certificate FILE --key FILE",
         "claude-code codex gemini cursor vscode",
         *("Bearer {0}", "Authorization: Bearer {0}"),
         *("--env {0}=VALUE", "git stash", "npm publish --dry-run"),

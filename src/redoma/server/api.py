@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from redoma.model.errors import RedomaError, UsageError
 from redoma.sessions import trail
+from redoma.sessions.asciicast import as_v2
 from redoma.sessions.errors import (
     CodeRefused,
     NoSuchSession,
@@ -21,7 +22,6 @@ from redoma.sessions.errors import (
 )
 from redoma.sessions.jail_terminal import TerminalPlan
 from redoma.sessions.people import PermissionLevel
-from redoma.sessions.recording import as_v2
 from redoma.sessions.tickets import Bearer
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ _STATUS = (
 _LANGUAGES = ("en", "pt-BR")
 
 
-class NotLoggedIn(SessionError):
+class BearerMissing(SessionError):
     """No bearer that is known came with a request."""
 
     code = "not-logged-in"
@@ -93,7 +93,7 @@ class Api:
         kind, _, text = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         bearer = self._sessions.bearers.find(text) if kind.lower() == "bearer" else None
         if bearer is None:
-            raise NotLoggedIn("this needs a login", hint="redoma serve prints a new link")
+            raise BearerMissing("this needs a login", hint="redoma serve prints a new link")
         return bearer
 
     def _host(self, request: Request) -> None:
@@ -108,7 +108,7 @@ class Api:
         given = _text(await _body(request), "token")
         bearer = self._sessions.logins.take(given)
         if bearer is None:
-            raise NotLoggedIn(
+            raise BearerMissing(
                 "this login link was used, or is over", hint="redoma session link gives a new one"
             )
         return JSONResponse({"bearer": self._sessions.bearers.issue(bearer), "role": "host"})
@@ -316,7 +316,7 @@ def _worded(does: Handler) -> Handler:
 
 
 def error_response(error: RedomaError) -> JSONResponse:
-    status = 401 if isinstance(error, NotLoggedIn) else 500
+    status = 401 if isinstance(error, BearerMissing) else 500
     for kind, number in _STATUS:
         if status == 500 and isinstance(error, kind):
             status = number
@@ -364,4 +364,5 @@ def _number(body: dict[str, object], name: str, usual: int) -> int:
 
 
 def new_nonce() -> str:
+    """What marks the scripts of one answer as ours."""
     return secrets.token_urlsafe(18)

@@ -13,7 +13,7 @@ from redoma.model.message import Message
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.cli.options import CommandLine
-    from redoma.server.serving import Served
+    from redoma.server.server_process import Served
 
 SERVE = CommandTable(
     "serve",
@@ -48,22 +48,22 @@ def serve(line: CommandLine) -> int:
     try:
         import uvloop  # noqa: F401
 
-        from redoma.server import serving
+        from redoma.server import server_process
     except ModuleNotFoundError as error:
         raise RedomaError(
             "the server needs {module}", module=error.name, hint="pip install 'redoma[serve]'"
         ) from error
     grace = read_limit("wall_seconds", line.values.get("--grace", "2m"))
-    plan = serving.ServePlan(
+    plan = server_process.ServePlan(
         host=line.values.get("--host", "127.0.0.1"),
-        port=_port(line.values.get("--port", str(serving.USUAL_PORT))),
+        port=_port(line.values.get("--port", str(server_process.USUAL_PORT))),
         names=tuple(line.every("--name")),
         certificate=line.values.get("--certificate", ""),
         key=line.values.get("--key", ""),
         own_certificate="--self-signed" in line.flags,
         grace=float(grace or 365 * 86400),
     )
-    return serving.serve(plan, lambda served: _tell(line, served))
+    return server_process.serve(plan, lambda served: _tell(line, served))
 
 
 def _tell(line: CommandLine, served: Served) -> None:

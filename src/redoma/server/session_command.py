@@ -22,7 +22,7 @@ SESSION = CommandTable(
     "session",
     "Terminals in the jail that are shared: a host starts one, guests come with a code, wait, are"
     " let in, watch, and type only where the host gives them that. `redoma serve` has to run.",
-    arguments=(Argument("SESSION", "as `redoma session list` says it; the newest by default"),),
+    arguments=(Argument("SESSION", "as `redoma session list` says it; the only one by default"),),
     options=(
         Heading("of start"),
         Option("--engine NAME", "one engine, as in redoma run", choices=ENGINES, of="start"),

@@ -13,15 +13,17 @@ SCROLLBACK = 1000
 _KEPT = 64 << 10
 
 
-def screen(columns: int, rows: int, reply: Callable[[bytes], None]) -> Screen | RecentOutput:
+def screen(
+    columns: int, rows: int, reply: Callable[[bytes], None]
+) -> TerminalScreen | RecentOutput:
     """The best terminal that there is here."""
     try:
-        return Screen(columns, rows, reply)
+        return TerminalScreen(columns, rows, reply)
     except ImportError:
         return RecentOutput(columns, rows)
 
 
-class Screen:
+class TerminalScreen:
     """A terminal by libghostty."""
 
     exact = True

@@ -14,12 +14,12 @@ from enum import Enum
 
 from redoma.model.errors import RedomaError
 from redoma.sessions import frames
+from redoma.sessions.asciicast import Recording
 from redoma.sessions.guest_list import GuestList
 from redoma.sessions.input_gate import HOST, TERMINAL, InputGate
 from redoma.sessions.jail_terminal import JailTerminal, TerminalPlan
 from redoma.sessions.output_filter import OutputFilter
 from redoma.sessions.people import PermissionLevel
-from redoma.sessions.recording import Recording
 from redoma.sessions.screen import screen
 from redoma.sessions.shell_integration import ShellIntegration
 from redoma.sessions.trail import SessionTrail
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from redoma.sessions.frames import Received
 
 _MOST_HANDED = 256 << 10
-_MOST_HELD = 64 << 10
 _OPENING_SECONDS = 8.0
 _RESIZE_SECONDS = 0.04
 
@@ -81,8 +80,6 @@ class Session:
         self._screen = screen(self.columns, self.rows, self._typed_by_terminal)
         self._filter = OutputFilter()
         self._shell = ShellIntegration() if self._terminal.bash else None
-        self._opening = b""
-        self._open = self._shell is None
         self._shown = 0
         self._lock = allocate_lock()
         self._handed = bytearray()
@@ -234,32 +231,17 @@ class Session:
             more = self._handing
         if more:
             self._loop.call_soon(self._take_over)
-        if not self._open:
-            data = self._opened(data)
+        if self._shell is not None:
+            data = self._shell.opened(data)
         if data:
             self._show(data)
-
-    def _opened(self, data: bytes) -> bytes:
-        """The output from where the shell is ready on; before that, it is told what to print."""
-        assert self._shell is not None
-        self._opening += data
-        before, mark, after = self._opening.partition(self._shell.ready_mark)
-        if mark:
-            self._open, self._opening = True, b""
-            self._cancel("opening")
-            return after
-        if len(before) > _MOST_HELD:
-            self._open_anyway()
-        return b""
 
     def _open_anyway(self) -> None:
         """A shell that does not answer is shown as it is."""
-        if self._open or self._shell is None:
-            return
-        self._open = True
-        data, self._opening = self._shell.without_secret(self._opening), b""
-        if data:
-            self._show(data)
+        if self._shell is not None and not self._shell.is_open:
+            data = self._shell.given_up()
+            if data:
+                self._show(data)
 
     def _show(self, data: bytes) -> None:
         filtered = self._filter.feed(data)

@@ -13,6 +13,7 @@ import secrets
 _PREFIX = b"633;"
 _ESCAPED = re.compile(r"\\(\\|x[0-9a-f]{2})")
 _LONGEST = 16 << 10
+_MOST_HELD = 64 << 10
 UNKNOWN = "(a command that the shell did not keep)"
 # One line, below what a terminal takes at once. Nothing in it starts a program.
 _OPENING = (
@@ -32,19 +33,31 @@ class ShellIntegration:
     def __init__(self) -> None:
         self._nonce = secrets.token_hex(16)
         self._last = ""
+        self._held = b""
+        # Whether the shell has read its opening, and all that it prints is for everybody.
+        self.is_open = False
 
     @property
     def opening(self) -> bytes:
         """What is typed into the shell before anybody else types."""
         return _OPENING.format(nonce=self._nonce).encode()
 
-    @property
-    def ready_mark(self) -> bytes:
-        """What ends the output that nobody is to see: the shell has read its opening."""
-        return f"\x1b]633;redoma;{self._nonce}\a".encode()
+    def opened(self, data: bytes) -> bytes:
+        """What of some output is to be shown: that of the opening is not, it holds the secret."""
+        if self.is_open:
+            return data
+        self._held += data
+        _, mark, after = self._held.partition(f"\x1b]633;redoma;{self._nonce}\a".encode())
+        if mark:
+            self.is_open, self._held = True, b""
+            return after
+        return self.given_up() if len(self._held) > _MOST_HELD else b""
 
-    def without_secret(self, data: bytes) -> bytes:
-        return data.replace(self._nonce.encode(), b"*" * len(self._nonce))
+    def given_up(self) -> bytes:
+        """What a shell printed that does not answer to its opening, without the secret."""
+        held, self._held = self._held, b""
+        self.is_open = True
+        return held.replace(self._nonce.encode(), b"*" * len(self._nonce))
 
     def read(self, taken: tuple[bytes, ...]) -> tuple[str, ...]:
         """The command lines that the shell says it runs, among texts taken out of its output."""

@@ -13,7 +13,7 @@ from redoma.jail.supervisor.host import MountHold
 from redoma.jail.supervisor.limiter import Limiter, standing
 from redoma.jail.supervisor.outcome import PAST, RunEnd
 from redoma.jail.supervisor.start import Control, begin, last_words, spawn
-from redoma.jail.supervisor.streams import ANSWER, Input, Output
+from redoma.jail.supervisor.streams import ANSWER, Input, Output, terminal_input
 from redoma.model.grant import NOBODYS_UID, Launch
 from redoma.model.result import Exit, Outcome
 
@@ -125,14 +125,7 @@ class Supervisor:
                 self._resize()
                 stdio = (slave, slave, slave)
                 self.outputs = [Output(os.dup(self.master), 1, cap, sink, hidden)]
-                typed = self.control.typed
-                if typed is None:
-                    self.input = Input(os.dup(self.master), stdin or b"", over=False)
-                else:
-                    from redoma.jail.supervisor.streams import GatedInput
-
-                    self.input = GatedInput(os.dup(self.master), typed)
-                    self.outputs[0].most_kept = 0  # hours of a session, which others keep
+                self.input = terminal_input(self, stdin)
             else:
                 # Attack: a file given as standard input could be opened anew for writing through
                 # /proc/self/fd/0; so whatever the caller has, the command gets a pipe.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeAlias
 
     from redoma.base.secret_search import SecretSearch
+    from redoma.jail.supervisor.run import Supervisor
     from redoma.jail.supervisor.start import Control
     from redoma.model.network import Connection
 
@@ -216,6 +217,15 @@ class GatedInput:
         if self.open:
             self.open = False
             os.close(self.fd)
+
+
+def terminal_input(run: Supervisor, stdin: bytes | None) -> Input | GatedInput:
+    """Who types into a run's terminal: its caller, or somebody who decides piece by piece."""
+    typed = run.control.typed
+    if typed is None:
+        return Input(os.dup(run.master), stdin or b"", over=False)
+    run.outputs[0].most_kept = 0  # hours of a session, which others keep
+    return GatedInput(os.dup(run.master), typed)
 
 
 class Outlet:
