@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,8 @@ from tests.escape.request_fuzz import not_granted, passed, requests
 
 pytestmark = pytest.mark.both_users
 COUNT = 600
-# Of the gate with two readers it is known that they differ; the one reader holds.
-TWO_READERS = find_spec("redoma.egress.guard") is not None
 
 
-@pytest.mark.xfail(TWO_READERS, reason="two readers of requests differ", strict=False)
 @pytest.mark.parametrize("kind", ["python", "node", "nginx"])
 def test_whatever_a_server_reads_of_a_thousand_odd_requests_was_granted(
     kind: str, tmp_path: Path

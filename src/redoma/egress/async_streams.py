@@ -191,8 +191,10 @@ class TlsStream(SocketStream):
         context: ssl.SSLContext,
         *,
         server_hostname: str | None = None,
+        session: ssl.SSLSession | None = None,
     ) -> None:
         self._below = below
+        self.context = context
         super().__init__(below.sock, below.readiness)
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
@@ -201,6 +203,7 @@ class TlsStream(SocketStream):
             self._outgoing,
             server_side=server_hostname is None,
             server_hostname=server_hostname,
+            session=session,
         )
         # Two may write at once: an answer, and a record of TLS itself.
         self._flushing = asyncio.Lock()
@@ -213,6 +216,25 @@ class TlsStream(SocketStream):
     def protocol(self) -> str:
         """What both sides have agreed to speak inside."""
         return self._tls.selected_alpn_protocol() or ""
+
+    @property
+    def session(self) -> ssl.SSLSession | None:
+        """What a later connection to the same host may begin with."""
+        return self._tls.session
+
+    @property
+    def silent(self) -> bool:
+        """Whether the other side has said nothing more inside, and has not gone away.
+
+        What TLS says for itself (tickets, new keys) is read and is not taken for an answer.
+        """
+        try:
+            said = self.poll()
+        except OSError:
+            return False
+        if said:
+            self.put_back(said)
+        return said is None
 
     async def handshake(self) -> None:
         """Agrees on keys; whoever does not trust the other makes it an ssl.SSLError."""

@@ -131,9 +131,7 @@ class GatedConnection:
             if not self.inspected:
                 await self._pass_on(found.host or await self.upstream.plain())
                 return
-            if found.host is not None:
-                found.host.close()  # it is dialled anew, and has to say who it is
-            found = await self._open_tls(offers_http_2=found.offers_http_2)
+            found = await self._open_tls(found)
         if found.speaks is SpokenProtocol.OTHER:
             await self._pass_on(found.host or await self.upstream.connected())
         elif found.speaks is SpokenProtocol.HTTP:
@@ -178,15 +176,22 @@ class GatedConnection:
             self._told = True
             self.gate.ledger.begun(replace(self.about, address=self._address))
 
-    async def _open_tls(self, *, offers_http_2: bool) -> ConnectionStart:
+    async def _open_tls(self, found: ConnectionStart) -> ConnectionStart:
         """Speaks TLS in the host's name with the client, and in the client's with the host."""
         gate, name = self.gate, self.name
         # Who offers it gets HTTP/2 where the host speaks that too: nothing is translated.
-        asks = offers_http_2 and not gate.reach.mock and not gate.reach.caches(name)
-        asks = asks and http_2_is_there()
-        context = gate.trust("h2") if asks else gate.trust()
-        self.upstream = Upstream(name, self.upstream.places, gate.readiness, context, self.patience)
+        asked = not gate.reach.mock and not gate.reach.caches(name)
+        asks = found.offers_http_2 and asked and http_2_is_there()
+        context, reached = gate.trust("h2") if asks else gate.trust(), self.upstream.address
+        self.upstream = Upstream(
+            name, self.upstream.places, gate.readiness, context, self.patience, gate.sessions
+        )
+        self.upstream.address = reached
         host: SocketStream | None = None
+        if asked:
+            self.upstream.connect_ahead(found.host)
+        elif found.host is not None:
+            found.host.close()
         if asks:
             with suppress(UpstreamFailed):  # said again, in answer to the first request
                 host = await self.upstream.connected()

@@ -14,11 +14,11 @@ from redoma.egress import destinations
 from redoma.egress.async_streams import Readiness, SocketStream, cut, settle
 from redoma.egress.connection import GatedConnection
 from redoma.egress.destinations import ProgramLookup
+from redoma.egress.dial import dialled
 from redoma.egress.dns import DnsConnection, NameDirectory, NameServer, Resolver
 from redoma.egress.exchange import ExchangeStopped, RequestRefused, handlers
 from redoma.egress.ledger import Datagrams
 from redoma.egress.relay import Pipes, relay
-from redoma.egress.upstream import dialled
 from redoma.model.network import TOO_MUCH, UNREACHABLE, Connection
 from redoma.model.value import replace
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from redoma.egress.certificates import Authority
     from redoma.egress.gate import EgressGate
+    from redoma.egress.upstream import TlsSessions
 
 log = logger(__name__)
 _ACCEPT_AT_ONCE = 64
@@ -74,6 +75,7 @@ class GateLoop:
         self._listeners: dict[socket, Callable[[], None]] = {}
         self._full = False
         self._trusts: dict[tuple[str, ...], ssl.SSLContext] = {}
+        self.sessions: TlsSessions = {}
 
     @property
     def authority(self) -> Authority:

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import ssl
 from contextlib import suppress
-from errno import EINPROGRESS
 from functools import partial
-from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_ERROR, SOCK_STREAM, SOL_SOCKET, TCP_NODELAY
-from socket import socket as new_socket
 
 import h11
 
-from redoma.egress.async_streams import SocketStream, TlsStream, settle
+from redoma.egress.async_streams import SocketStream, TlsStream
+from redoma.egress.dial import dialled
 from redoma.egress.exchange import HttpResponse, UpstreamFailed
 from redoma.model.network import BROKEN, CERTIFICATE, UNREACHABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from socket import socket
 
     from redoma.egress.async_streams import Readiness
     from redoma.egress.downstream import Patience
     from redoma.egress.exchange import Headers, HttpRequest, RequestBody
 
-_DIAL_SECONDS = 10.0
-# RFC 8305: how long one address may be silent before the next is tried beside it.
-_HEAD_START = 0.25
 _HANDSHAKE_SECONDS = 20.0
 # A host may think for minutes before it says the next thing.
 ANSWER_SECONDS = 900.0
@@ -65,82 +58,8 @@ def trust(*protocols: str) -> ssl.SSLContext:
     return context
 
 
-async def dialled(places: list[tuple[str, int]], readiness: Readiness) -> tuple[socket, str]:
-    """A connection to the first place that answers, and its address; Failed where none does.
-
-    Attack on patience: a host whose first address is dead. The next one gets its chance a quarter
-    of a second later, beside it (RFC 8305).
-    """
-    try:
-        async with asyncio.timeout(_DIAL_SECONDS):
-            if len(places) == 1:
-                return await _dial(places[0], readiness)
-            return await _raced(interleaved(places), readiness)
-    except (OSError, TimeoutError) as error:
-        raise UpstreamFailed(UNREACHABLE) from error
-
-
-def interleaved(places: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """The same, so that each other one is of the other family; the first stays the first."""
-    left = list(places)
-    made: list[tuple[str, int]] = []
-    while left:
-        last = ":" in made[-1][0] if made else None
-        other = next((each for each in left if (":" in each[0]) is not last), left[0])
-        left.remove(other)
-        made.append(other)
-    return made
-
-
-async def _raced(places: list[tuple[str, int]], readiness: Readiness) -> tuple[socket, str]:
-    under_way: set[asyncio.Task[tuple[socket, str]]] = set()
-    left = list(places)
-    try:
-        while left or under_way:
-            if left:
-                under_way.add(asyncio.create_task(_dial(left.pop(0), readiness)))
-            done, under_way = await asyncio.wait(
-                under_way,
-                timeout=_HEAD_START if left else None,
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-            found = [task for task in done if task.exception() is None]
-            if found:
-                under_way.update(found[1:])
-                return found[0].result()
-        raise UpstreamFailed(UNREACHABLE)
-    finally:
-        for task in under_way:
-            task.add_done_callback(_let_go)
-            task.cancel()
-
-
-def _let_go(task: asyncio.Task[tuple[socket, str]]) -> None:
-    """Closes a connection that came after all, when another was taken or nobody waits any more."""
-    if not task.cancelled() and task.exception() is None:
-        task.result()[0].close()
-
-
-async def _dial(place: tuple[str, int], readiness: Readiness) -> tuple[socket, str]:
-    address, port = place
-    sock = new_socket(AF_INET6 if ":" in address else AF_INET, SOCK_STREAM)
-    try:
-        sock.setblocking(False)  # noqa: FBT003
-        error = sock.connect_ex((address, port))
-        if error == EINPROGRESS:
-            connected: asyncio.Future[None] = readiness.loop.create_future()
-            readiness.watch(sock, partial(settle, connected))
-            await connected
-            readiness.forget(sock)
-            error = sock.getsockopt(SOL_SOCKET, SO_ERROR)
-        if error:
-            raise OSError(error, os.strerror(error))
-        sock.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
-    except BaseException:
-        readiness.forget(sock)
-        sock.close()
-        raise
-    return sock, address
+# What the host of a name gave for taking its connection up again, by the context that checked it.
+TlsSessions = dict[tuple[str, ssl.SSLContext], ssl.SSLSession | None]
 
 
 class Upstream:
@@ -153,6 +72,7 @@ class Upstream:
         readiness: Readiness,
         context: ssl.SSLContext | None = None,
         patience: Patience = lambda _: None,
+        sessions: TlsSessions | None = None,
     ) -> None:
         self.name = name
         # Where it was reached in the end.
@@ -161,11 +81,14 @@ class Upstream:
         self._readiness = readiness
         self._context = context
         self._patience = patience
+        self._sessions: TlsSessions = {} if sessions is None else sessions
         # A connection that the next request may use, and which rule the last one was granted by.
         self._stream: SocketStream | None = None
         self._rule = ""
         # What is under way: the connection, and the task that sends a body over it.
         self._busy: tuple[SocketStream, asyncio.Task[None] | None] | None = None
+        # A connection that is being made before anybody needs it.
+        self._ahead: asyncio.Task[SocketStream] | None = None
 
     def adopt(self, stream: SocketStream) -> None:
         """Has the first request go over a connection that is there already."""
@@ -178,6 +101,14 @@ class Upstream:
         """Has whatever is dialled from here on speak TLS in this way."""
         self._context = context
 
+    def connect_ahead(self, below: SocketStream | None = None) -> None:
+        """Begins to connect, over a connection without TLS where there is one already.
+
+        The host agrees on keys while the client does: each waits for the other's processor.
+        """
+        self._ahead = self._readiness.loop.create_task(self._secured(below))
+        self._ahead.add_done_callback(partial(_looked_at, below))
+
     async def plain(self) -> SocketStream:
         """A connection to the host, without TLS; Failed where nobody answers."""
         sock, self.address = await dialled(self.places, self._readiness)
@@ -185,10 +116,17 @@ class Upstream:
 
     async def connected(self) -> SocketStream:
         """A connection to the host, which is who it says; Failed where there is none."""
-        below = await self.plain()
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            return await ahead
+        return await self._secured(None)
+
+    async def _secured(self, below: SocketStream | None) -> SocketStream:
+        below = below or await self.plain()
         if self._context is None:
             return below
-        made = TlsStream(below, self._context, server_hostname=self.name)
+        session = self._sessions.get((self.name, self._context))
+        made = TlsStream(below, self._context, server_hostname=self.name, session=session)
         try:
             async with asyncio.timeout(_HANDSHAKE_SECONDS):
                 await made.handshake()
@@ -205,6 +143,8 @@ class Upstream:
 
     async def ask(self, request: HttpRequest) -> HttpResponse:
         """The host's answer, its body still to come."""
+        if self._ahead is not None:
+            self.adopt(await self.connected())
         reused, self._stream = self._stream, None
         # Attack: what a host left unread of one request begins the next one. So two requests that
         # were granted by different rules never share a connection.
@@ -268,6 +208,9 @@ class Upstream:
             await _abandon(stream, upload)
             raise
         self._busy = (stream, upload)
+        if isinstance(stream, TlsStream):
+            # The next connection resumes this one's keys, for a host that has shown who it is.
+            self._sessions[self.name, stream.context] = stream.session
         return HttpResponse(
             status=event.status_code,
             reason=event.reason,
@@ -332,6 +275,10 @@ class Upstream:
 
     async def close(self) -> None:
         """Lets the host go, also in the middle of an answer that nobody takes any more."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            ahead.add_done_callback(_unused)
+            ahead.cancel()
         busy, self._busy = self._busy, None
         if busy is not None:
             await _abandon(*busy)
@@ -398,3 +345,15 @@ async def _abandon(stream: SocketStream, upload: asyncio.Task[None] | None) -> N
         upload.cancel()
         with suppress(asyncio.CancelledError, Exception):
             await upload
+
+
+def _looked_at(below: SocketStream | None, task: asyncio.Task[SocketStream]) -> None:
+    """Has a failure wait for whoever needs the connection, and be no fault where nobody does."""
+    if (task.cancelled() or task.exception() is not None) and below is not None:
+        below.close()  # also where the task never began
+
+
+def _unused(task: asyncio.Task[SocketStream]) -> None:
+    """Closes a connection that was made ahead for nothing."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()

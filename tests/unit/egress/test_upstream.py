@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
+import ssl
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from redoma.egress.async_streams import Readiness
+from redoma.egress.dial import dialled, interleaved
 from redoma.egress.exchange import HttpRequest, HttpResponse, RequestBody, UpstreamFailed
-from redoma.egress.upstream import Upstream, dialled, end_to_end, interleaved
+from redoma.egress.upstream import TlsSessions, Upstream, end_to_end
 from redoma.model.network import BROKEN, UNREACHABLE
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -226,3 +231,112 @@ def test_addresses_are_tried_in_turns_of_their_families() -> None:
         "2600::2",
         "192.0.2.2",
     ]
+
+
+def test_a_connection_that_was_made_ahead_is_the_one_that_is_asked_over() -> None:
+    host = Host([OK, OK])
+
+    async def use(upstream: Upstream) -> list[bytes]:
+        upstream.connect_ahead()
+        return [await whole(await upstream.ask(request())) for _ in range(2)]
+
+    assert (asked(host, use), host.connections) == ([b"ok", b"ok"], 1)
+
+
+def test_a_host_that_closed_what_was_made_ahead_is_asked_all_the_same() -> None:
+    host = Host([], [OK])
+
+    async def use(upstream: Upstream) -> bytes:
+        upstream.connect_ahead()
+        while host.connections == 0:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        return await whole(await upstream.ask(request("POST", b"body")))
+
+    assert (asked(host, use), host.connections) == (b"ok", 2)
+
+
+def test_what_was_made_ahead_and_never_used_is_closed_and_no_fault() -> None:
+    faults: list[object] = []
+    ended = False
+
+    async def go() -> None:
+        nonlocal ended
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: faults.append(context))
+        over = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+            writer.close()
+            over.set()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        used = Upstream("a.test", [("127.0.0.1", port)], Readiness(loop))
+        used.connect_ahead()
+        await asyncio.sleep(0.2)
+        await used.close()
+        await asyncio.wait_for(over.wait(), 20)
+        over.clear()
+        below = await used.plain()
+        used.connect_ahead(below)
+        await used.close()  # before the task has begun
+        await asyncio.wait_for(over.wait(), 20)
+        ended = True
+        server.close()
+        # Attack on the gate: a host that is gone. Whoever did not need it is not told.
+        gone = Upstream("a.test", [("127.0.0.1", port)], Readiness(loop))
+        gone.connect_ahead()
+        await asyncio.sleep(0.2)
+        await gone.close()
+        del used, gone
+        gc.collect()
+
+    asyncio.run(go())
+    assert (ended, faults) == (True, [])
+
+
+def test_the_next_connection_resumes_the_keys_of_the_last(tmp_path: Path) -> None:
+    pair = [str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")]
+    made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=a.test"
+    own = [
+        *made.split(),
+        "-addext",
+        "subjectAltName=DNS:a.test",
+        "-keyout",
+        pair[0],
+        "-out",
+        pair[1],
+    ]
+    subprocess.run(["openssl", *own], check=True, capture_output=True)
+    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    served.load_cert_chain(pair[1], pair[0])
+    resumed: list[bool] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        resumed.append(writer.get_extra_info("ssl_object").session_reused)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK)
+        await writer.drain()
+
+    async def go() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=served)
+        places = [("127.0.0.1", server.sockets[0].getsockname()[1])]
+        readiness, sessions = Readiness(asyncio.get_running_loop()), TlsSessions()
+        context, other = (ssl.create_default_context(cafile=pair[1]) for _ in range(2))
+        for trust in (context, context, other):
+            upstream = Upstream("a.test", places, readiness, trust, sessions=sessions)
+            assert await whole(await upstream.ask(request())) == b"ok"
+            await upstream.close()
+        # A connection of one context is asked over while the next ones are made in another.
+        upstream = Upstream("a.test", places, readiness, context, sessions=sessions)
+        upstream.adopt(await upstream.connected())
+        upstream.use(other)
+        assert await whole(await upstream.ask(request())) == b"ok"
+        await upstream.close()
+        server.close()
+
+    asyncio.run(go())
+    # Attack: keys of a host that one set of authorities vouches for, taken up under another.
+    assert resumed == [False, True, False, True]
