@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from redoma.sessions.house import Sessions
 
-PAGES = ("/", "/sessions", "/sessions/{id}", "/join")
+PAGES = ("/", "/sessions", "/sessions/{id}", "/sessions/{id}/replay", "/join")
 
 
 def application(

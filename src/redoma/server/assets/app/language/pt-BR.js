@@ -202,6 +202,7 @@ export default {
   // Logs.
   "Logs": "Logs",
   "Nothing has happened yet.": "Nada aconteceu ainda.",
+  "{name}: {from} → {to}": "{name}: {from} → {to}",
   "When": "Quando",
   "What": "O quê",
   "Who": "Quem",

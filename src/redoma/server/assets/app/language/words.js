@@ -43,9 +43,14 @@ const STEPS = [
   ["minute", 60],
 ];
 
+/** A moment as the server says it: seconds since 1970, or a text with a date. */
+export function moment(given) {
+  return typeof given === "number" ? given * 1000 : Date.parse(given);
+}
+
 /** How long ago a moment was, as a person says it. */
-export function ago(moment, now = Date.now()) {
-  const then = new Date(moment).getTime();
+export function ago(given, now = Date.now()) {
+  const then = moment(given);
   if (Number.isNaN(then)) return "";
   const seconds = Math.max(0, Math.round((now - then) / 1000));
   const format = new Intl.RelativeTimeFormat(current, { numeric: "auto" });
@@ -66,8 +71,8 @@ export function span(seconds) {
 }
 
 /** A moment as the reader's clock says it. */
-export function clock(moment) {
-  const date = new Date(moment);
-  if (Number.isNaN(date.getTime())) return String(moment);
+export function clock(given) {
+  const date = new Date(moment(given));
+  if (Number.isNaN(date.getTime())) return String(given);
   return new Intl.DateTimeFormat(current, { dateStyle: "short", timeStyle: "medium" }).format(date);
 }

@@ -24,7 +24,7 @@ export function JoinPage() {
     try {
       const joined = await api.join(code.trim(), name.trim());
       choose("name", name.trim());
-      keepGuest({ ...joined, name: name.trim() });
+      keepGuest({ name: name.trim(), ...joined });
       go(`/sessions/${encodeURIComponent(joined.session)}`, { replace: true });
     } catch (wrong) {
       setError(wrong);

@@ -85,7 +85,7 @@ function Outside({ state, identity, id }) {
   }
   if (state.phase === "waiting") {
     return html`<${Moment} scene="waiting" title=${t("Waiting for the host")}>
-      <p class="lead">${t("You knocked as")} <strong><bdi>${identity.name}</bdi></strong>. ${t("The host sees this name and where you come from.")}</p>
+      <p class="lead">${t("You knocked as")} <strong><bdi>${state.name ?? identity.name}</bdi></strong>. ${t("The host sees this name and where you come from.")}</p>
       <p class="aside">${t("Keep this page open. You come in as soon as they admit you.")}</p>
     <//>`;
   }

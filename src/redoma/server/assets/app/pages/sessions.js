@@ -8,7 +8,7 @@ import { ago, t, word } from "../language/words.js";
 import { Link, go } from "../routes.js";
 
 const EVERY = 3000;
-const ENGINES = { "": word("Whatever is best here"), bubblewrap: "bubblewrap", container: word("Container") };
+const ENGINES = { "": word("Whatever is best here"), container: word("Container") };
 
 export function stateBadge(state) {
   if (state === "running") return html`<${Badge} tone="good" dot="live">${t("Running")}<//>`;
@@ -68,7 +68,7 @@ function StartDialog({ onClose }) {
       setError(wrong);
     }
   };
-  const choices = Object.keys(ENGINES).filter((each) => !each || !engines || engines.includes(each));
+  const choices = ["", ...(engines ?? ["bubblewrap", "container"])];
   return html`<${Dialog} title=${t("Start a session")} onClose=${onClose}
     actions=${html`
       <${Button} onPress=${onClose}>${t("Cancel")}<//>
@@ -83,7 +83,7 @@ function StartDialog({ onClose }) {
       <div class="field">
         <label for="engine">${t("Isolation")}</label>
         <select id="engine" class="select select-wide" value=${engine} onChange=${(event) => setEngine(event.target.value)}>
-          ${choices.map((each) => html`<option key=${each} value=${each}>${each === "bubblewrap" ? each : t(ENGINES[each])}</option>`)}
+          ${choices.map((each) => html`<option key=${each} value=${each}>${each in ENGINES ? t(ENGINES[each]) : each}</option>`)}
         </select>
       </div>
       <${Switch} id="share" label=${t("Share it at once")} checked=${share} onChange=${setShare}

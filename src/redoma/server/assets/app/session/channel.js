@@ -8,7 +8,7 @@ const ACK_EVERY = 64 * 1024;
 const LONGEST_PAUSE = 15000;
 
 export class SessionChannel {
-  /** `on` has one function for each thing that arrives: control, snapshot, output, resize, state, transport. */
+  /** `on` has one function for each thing that arrives: control, snapshot, more, output, resize, state, transport. */
   constructor(session, identity, on) {
     this.session = session;
     this.identity = identity;
@@ -68,6 +68,7 @@ export class SessionChannel {
     const frame = frames.read(buffer);
     if (frame === null) return;
     if (frame.type === frames.OUTPUT) this.on.output(frame);
+    else if (frame.type === frames.MORE) this.on.more(frame);
     else if (frame.type === frames.SNAPSHOT) {
       this.acknowledged = frame.sequence;
       this.on.snapshot(frame);

@@ -7,6 +7,7 @@ export const CONTROL = 0x05;
 export const ACK = 0x06;
 export const PING = 0x07;
 export const PONG = 0x08;
+export const MORE = 0x09; // what did not fit into the snapshot before it
 
 /** What one frame may carry of what is typed or pasted: well below what the server takes at once. */
 export const LONGEST_INPUT = 16 * 1024;
@@ -72,6 +73,7 @@ export function read(buffer) {
   if (type === RESIZE && bytes.length === 5) {
     return { type, cols: view.getUint16(1), rows: view.getUint16(3) };
   }
+  if (type === MORE) return { type, bytes: bytes.subarray(1) };
   if (type === PING) return { type, bytes: bytes.subarray(1) };
   if (type === CONTROL) {
     try {

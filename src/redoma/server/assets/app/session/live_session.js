@@ -21,9 +21,10 @@ export function useLiveSession(id, identity, { onLink, onControl, leave }) {
         onControl?.(message);
         dispatch(message);
       },
-      resize: ({ cols, rows }) => draw((each) => each.follow(cols, rows)),
+      resize: ({ cols, rows }) => draw((each) => each.write("", () => each.follow(cols, rows))),
       snapshot: (frame) =>
         draw((each) => each.snapshot(frame, () => made.acknowledge(frame.sequence))),
+      more: ({ bytes }) => draw((each) => each.write(bytes)),
       output: ({ sequence, bytes }) =>
         draw((each) => each.write(bytes, () => made.drawn(sequence + BigInt(bytes.length)))),
     });
@@ -64,7 +65,9 @@ export function useLiveSession(id, identity, { onLink, onControl, leave }) {
 
   useEffect(() => {
     view.current?.setWritable(writable);
-    if (writable && document.activeElement === document.body) view.current?.focus();
+    // Nobody's keys are taken away: only where they would go nowhere do they go to the terminal.
+    const idle = [document.body, document.getElementById("main")].includes(document.activeElement);
+    if (writable && idle) view.current?.focus();
   }, [writable]);
   useEffect(() => {
     if (state.phase === "inside") view.current?.resend();

@@ -3,7 +3,9 @@ import { html, useEffect, useState } from "../view.js";
 import { api } from "../api.js";
 import { Badge, Button, ErrorNote } from "../components/controls.js";
 import { Dialog } from "../components/dialog.js";
-import { clock, t, word } from "../language/words.js";
+import { clock, span, t, word } from "../language/words.js";
+import { MAY } from "./people.js";
+import { permissionOf } from "./state.js";
 
 const KINDS = {
   session_started: [word("Session started"), "good"],
@@ -22,13 +24,20 @@ const KINDS = {
   code_created: [word("Code made"), "calm"],
 };
 
-function words(details) {
-  if (details === null || details === undefined) return "";
-  if (typeof details !== "object") return String(details);
-  return Object.entries(details)
-    .filter(([, value]) => value !== null && value !== "")
-    .map(([name, value]) => `${name.replaceAll("_", " ")}: ${typeof value === "object" ? JSON.stringify(value) : value}`)
-    .join(" · ");
+/** What a row says beside who and what: the command as it was, a permission's way, or the details. */
+function words({ type, command, details, facts = {} }) {
+  if (type === "command_executed" && command) return command;
+  if (type === "permission_changed" && facts.to) {
+    return t("{name}: {from} → {to}", { name: facts.name ?? "", from: t(permission(facts.from)), to: t(permission(facts.to)) });
+  }
+  if (type === "session_ended" && Number.isFinite(facts.duration_seconds)) {
+    return t("after {time}", { time: span(facts.duration_seconds) });
+  }
+  return facts.origin ?? facts.workspace ?? facts.why ?? String(details ?? "");
+}
+
+function permission(level) {
+  return MAY[permissionOf(level)].label;
 }
 
 export function LogsDialog({ id, onClose }) {
@@ -36,7 +45,7 @@ export function LogsDialog({ id, onClose }) {
   const [error, setError] = useState(null);
   const load = async () => {
     try {
-      setEvents([...(await api.audit(id))].sort((a, b) => String(b.timestamp).localeCompare(String(a.timestamp))));
+      setEvents([...(await api.audit(id))].reverse());
       setError(null);
     } catch (wrong) {
       setError(wrong);
@@ -60,7 +69,7 @@ export function LogsDialog({ id, onClose }) {
               <td><time dateTime=${event.timestamp}>${clock(event.timestamp)}</time></td>
               <td><${Badge} tone=${kind(event.type ?? event.action)[1]}>${t(kind(event.type ?? event.action)[0])}<//></td>
               <td><bdi>${event.actor ?? ""}</bdi></td>
-              <td class=${event.type === "command_executed" ? "table-code" : ""}><bdi>${words(event.details)}</bdi></td>
+              <td class=${event.type === "command_executed" ? "table-code" : ""}><bdi>${words(event)}</bdi></td>
             </tr>`,
           )}
         </tbody>

@@ -6,7 +6,7 @@ import { Icon } from "../components/icon.js";
 import { ago, t, word } from "../language/words.js";
 import { permissionOf } from "./state.js";
 
-const MAY = {
+export const MAY = {
   none: { label: word("Sees nothing"), icon: "hidden", tone: "calm" },
   read_only: { label: word("Watches"), icon: "eye", tone: "calm" },
   read_write: { label: word("Can type"), icon: "pencil", tone: "warning" },

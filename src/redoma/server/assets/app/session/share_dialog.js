@@ -4,7 +4,7 @@ import { api } from "../api.js";
 import { Button, CopyButton, ErrorNote } from "../components/controls.js";
 import { Dialog } from "../components/dialog.js";
 import { Icon } from "../components/icon.js";
-import { span, t } from "../language/words.js";
+import { moment, span, t } from "../language/words.js";
 
 export function ShareDialog({ id, onClose }) {
   const [made, setMade] = useState(null);
@@ -24,7 +24,7 @@ export function ShareDialog({ id, onClose }) {
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
   }, []);
-  const expires = made && (typeof made.expires === "number" ? made.expires * 1000 : Date.parse(made.expires));
+  const expires = made && moment(made.expires);
   const left = made ? Math.max(0, (expires - now) / 1000) : 0;
   const link = made?.link ? new URL(made.link, location.href).href : "";
   return html`<${Dialog} title=${t("Invite a guest")} onClose=${onClose}

@@ -1,4 +1,6 @@
 // What a viewer knows of a session: one value, and what each message of the channel makes of it.
+import { moment } from "../language/words.js";
+
 export const initial = {
   link: "connecting", // connecting, open, lost, closed, refused
   phase: "arriving", // arriving, waiting, inside, refused, blocked, ended
@@ -46,7 +48,7 @@ export function next(state, event) {
           : {}),
       };
     case "waiting":
-      return { ...state, phase: "waiting", permission: "none", told: null };
+      return { ...state, phase: "waiting", permission: "none", told: null, name: event.name ?? state.name };
     case "admitted":
       return {
         ...state,
@@ -88,6 +90,6 @@ export function next(state, event) {
 }
 
 function endOf(session) {
-  const length = (new Date(session.ended) - new Date(session.started)) / 1000;
+  const length = (moment(session.ended) - moment(session.started)) / 1000;
   return { by: "", duration: Number.isFinite(length) ? length : null, exit_code: session.exit_code };
 }

@@ -121,8 +121,8 @@ export class TerminalView {
   }
 
   snapshot({ cols, rows, bytes }, done) {
-    this.terminal.reset();
-    this.follow(cols, rows);
+    // In the order of what is still to be drawn: all of it belongs to the screen before.
+    this.terminal.write("\x1bc", () => this.follow(cols, rows));
     this.terminal.write(bytes, done);
   }
 
