@@ -114,6 +114,7 @@ export default {
   "You are still here. The terminal comes back when the host shows it.":
     "Você continua aqui. O terminal volta quando o anfitrião o mostrar.",
   "The session has ended": "A sessão foi encerrada",
+  "by the host": "pelo anfitrião",
   "by {name}": "por {name}",
   "after {time}": "depois de {time}",
   "exit status {status}": "status de saída {status}",

@@ -52,9 +52,9 @@ function Banner({ state, host }) {
 function Ended({ state, host, id, onLogs, made }) {
   const { by, duration, exit_code: status } = state.ended ?? {};
   const facts = [
-    by && t("by {name}", { name: by }),
+    by && (by === "host" ? t("by the host") : t("by {name}", { name: by })),
     Number.isFinite(duration) && t("after {time}", { time: span(duration) }),
-    Number.isFinite(status) && t("exit status {status}", { status }),
+    Number.isFinite(status) && by !== "host" && t("exit status {status}", { status }),
   ].filter(Boolean);
   return html`<${Moment} scene="ended" title=${t("The session has ended")}
     action=${host
@@ -189,7 +189,7 @@ export function SessionPage({ id, identity }) {
         </button>`,
       )}
     </div>`}
-    <div class=${`stage stage-${ended ? "terminal" : shows}`}>
+    <div class=${`stage stage-${ended ? "terminal" : shows} ${ended && !host ? "stage-alone" : ""}`}>
       <div class=${`glass ${state.permission === "read_write" && !host ? "glass-write" : ""} ${state.frozen ? "glass-frozen" : ""}`}>
         <${Banner} state=${state} host=${host} />
         ${ended
@@ -206,12 +206,12 @@ export function SessionPage({ id, identity }) {
                 </div>`
             : html`<div class="moment moment-small"><${Dome} size=${110} scene="ended" /><p class="lead">${t("You are still here. The terminal comes back when the host shows it.")}</p></div>`}
       </div>
-      <aside class="side" aria-label=${t("People and recording")}>
+      ${!(ended && !host) && html`<aside class="side" aria-label=${t("People and recording")}>
         ${host && !ended && html`<${WaitingRoom} id=${id} waiting=${waiting} />`}
         ${!ended && html`<${People} id=${id} inside=${inside} you=${state.you ?? identity.guest} host=${host}
           onWrite=${setGuestToWrite} onShare=${() => setDialog("share")} />`}
         ${host && html`<${RecordingPanel} id=${id} on=${state.recording && !ended} ended=${ended} made=${recorded} />`}
-      </aside>
+      </aside>`}
     </div>
     ${dialog === "share" && html`<${ShareDialog} id=${id} onClose=${close} />`}
     ${dialog === "logs" && html`<${LogsDialog} id=${id} onClose=${close} />`}

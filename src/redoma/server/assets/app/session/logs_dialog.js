@@ -68,7 +68,7 @@ export function LogsDialog({ id, onClose }) {
             (event, at) => html`<tr key=${at}>
               <td><time dateTime=${event.timestamp}>${clock(event.timestamp)}</time></td>
               <td><${Badge} tone=${kind(event.type ?? event.action)[1]}>${t(kind(event.type ?? event.action)[0])}<//></td>
-              <td><bdi>${event.actor ?? ""}</bdi></td>
+              <td><bdi>${event.actor === "host" ? t("Host") : event.actor}</bdi></td>
               <td class=${event.type === "command_executed" ? "table-code" : ""}><bdi>${words(event)}</bdi></td>
             </tr>`,
           )}
