@@ -6,6 +6,8 @@ Public names load when they are first used, so that an entry point pays only for
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.i18n import in_language as in_language
+    from redoma.jail.cells.cell import Cell as Cell
+    from redoma.jail.cells.cell_process import CellProcess as CellProcess
     from redoma.jail.containers.service import AsyncContainerService as AsyncContainerService
     from redoma.jail.containers.service import ContainerService as ContainerService
     from redoma.jail.supervisor.start import Control as Control
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from redoma.model.call import NotSendable as NotSendable
     from redoma.model.call import SandboxTimeout as SandboxTimeout
     from redoma.model.call import SandboxViolation as SandboxViolation
+    from redoma.model.cell import CellError as CellError
+    from redoma.model.cell import CellResult as CellResult
     from redoma.model.change import Applied as Applied
     from redoma.model.change import Change as Change
     from redoma.model.change import Changes as Changes
@@ -82,6 +86,10 @@ __all__ = [
     "Call",
     "CallFailed",
     "Caller",
+    "Cell",
+    "CellError",
+    "CellProcess",
+    "CellResult",
     "Change",
     "Changes",
     "Choice",
@@ -149,6 +157,10 @@ _HOMES = {
     "Call": "redoma.model.call",
     "CallFailed": "redoma.model.call",
     "Caller": "redoma.pipeline.requests",
+    "Cell": "redoma.jail.cells.cell",
+    "CellError": "redoma.model.cell",
+    "CellProcess": "redoma.jail.cells.cell_process",
+    "CellResult": "redoma.model.cell",
     "Change": "redoma.model.change",
     "Changes": "redoma.model.change",
     "Choice": "redoma.model.request",

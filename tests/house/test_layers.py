@@ -38,7 +38,7 @@ MAY_IMPORT = {
 ORDER = {
     "jail": (
         *("kernel", "probe", "protect", "overlay", "engines", "profiles"),
-        *("supervisor", "forkserver", "containers", "calls"),
+        *("supervisor", "forkserver", "cells", "containers", "calls"),
     ),
     "judge": ("text", "shell", "interpret", "languages", "programs", "rules", "policy", "intent"),
 }
@@ -144,7 +144,8 @@ def test_private_modules_of_python_are_imported_in_four_places_alone(module: str
 @pytest.mark.parametrize("module", MODULES)
 def test_only_the_jails_runner_starts_processes(module: str) -> None:
     # jail/forkserver runs inside a sandbox, between the supervisor and the command.
-    starters = ("supervisor", "forkserver", "calls", "kernel.netns_sockets", "kernel.cgroups")
+    starters = ("supervisor", "forkserver", "cells", "calls")
+    starters += ("kernel.netns_sockets", "kernel.cgroups")
     if module.startswith(tuple(f"redoma.jail.{name}" for name in starters)):
         return
     path = MODULES[module]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         SOL_SOCKET,
         inet_ntop,
         inet_pton,
+        sethostname,
         socket,
         socketpair,
     )
@@ -60,6 +61,7 @@ __all__ = [
     "inet_ntop",
     "inet_pton",
     "json_line",
+    "sethostname",
     "socket",
     "socketpair",
 ]

@@ -9,7 +9,7 @@
     │                     SandboxViolation
     ├── AskUnavailable
     ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost · ContainerError
-    │                     ContainerGone · ImageMissing
+    │                     ContainerGone · ImageMissing · CellError · NoSuchUser
     ├── RunError          TimedOut · LimitReached · OutputTooLarge · SandboxTimeout · CallFailed
     │                     NotReturnable
     ├── ChangeError       ApplyConflict · PreviewGone · UndoImpossible · NoRoomForUndo

@@ -30,7 +30,7 @@ class Root:
         self._files = 0
         self._read_only: set[str] = set()
 
-    def begin(self) -> None:
+    def begin(self, size: int = 1 << 20) -> None:
         """An empty root to put things into; what the machine has is found below `/old`."""
         # What is unmounted outside while we wait goes away here as well; nothing goes out.
         mounts.only_receive("/")
@@ -40,7 +40,7 @@ class Root:
         os.chdir(_BASE)
         mounts.pivot(".", _OLD.lstrip("/"))
         os.chdir("/")
-        mounts.memory(_NEW, size=1 << 20, mode=0o755, owner=self.owner)
+        mounts.memory(_NEW, size=size, mode=0o755, owner=self.owner)
 
     def add(self, steps: list[RootStep]) -> None:
         """Everything that was ordered, in this order."""

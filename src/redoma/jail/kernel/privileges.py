@@ -65,6 +65,21 @@ def hold_no_capabilities() -> None:
     syscalls.set_capabilities(header, nothing)
 
 
+def gain_only(kept: tuple[int, ...]) -> None:
+    """None but these from any program that is started later."""
+    for capability in range(64):
+        if capability not in kept and not syscalls.drop_bound(capability):
+            break
+    syscalls.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+
+
+def hold_only(kept: tuple[int, ...]) -> None:
+    """None but these now; all of them are among the first 32."""
+    bits = sum(1 << each for each in kept)
+    header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
+    syscalls.set_capabilities(header, struct.pack("IIIIII", bits, bits, 0, 0, 0, 0))
+
+
 def no_new_privileges() -> None:
     """No program started from here gains anything by being set-user-id."""
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)

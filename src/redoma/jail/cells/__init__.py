@@ -1,0 +1,1 @@
+"""Cells: sandboxes that stay while several commands run in them."""

@@ -1,0 +1,120 @@
+"""Real evaluations with Inspect's mock model: files, setup, tools, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from redoma import Cell
+from redoma.integrations.inspect_evals import CellSettings, RedomaSandboxEnvironment, settings_of
+from tests.evals.samples import evaluated, left_behind
+from tests.house.tree import ROOT
+
+pytestmark = [pytest.mark.filterwarnings("ignore")]
+EVALUATION = """
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.scorer import includes
+from inspect_ai.solver import solver
+from inspect_ai.util import sandbox
+
+
+@solver
+def looks():
+    async def solve(state, generate):
+        found = await sandbox().exec(["sh", "-c", "cat /proc/1/status 2>&1; cat given"])
+        state.output.completion = found.stdout
+        return state
+
+    return solve
+
+
+@task
+def looking():
+    return Task(
+        dataset=[Sample(input="?", target="told", files={"given": "told"})],
+        solver=looks(), scorer=includes(), sandbox="redoma",
+    )
+"""
+
+
+def test_samples_at_once_have_their_own_files_and_leave_nothing(tmp_path: Path) -> None:
+    log = evaluated(12, str(tmp_path))
+    assert log.status == "success"
+    assert [each.scores["includes"].value for each in log.samples] == ["C"] * 12
+    assert left_behind() == []
+
+
+def test_inspect_finds_the_provider_by_its_entry_point(tmp_path: Path) -> None:
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    ((name, value),) = points["inspect_ai"].items()
+    info = tmp_path / "site" / "redoma-0.1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: redoma\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text(f"[inspect_ai]\n{name} = {value}\n")
+    (tmp_path / "looking.py").write_text(EVALUATION)
+    done = subprocess.run(
+        [sys.executable, "-m", "inspect_ai", "eval", "looking.py", "--model", "mockllm/model",
+         "--display", "plain", "--log-dir", str(tmp_path / "logs")],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path / 'site'}:{ROOT / 'src'}", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "accuracy" in done.stdout and "1.0" in done.stdout, done.stdout
+
+
+def test_the_tools_that_inspect_brings_along_work_in_a_cell() -> None:
+    with Cell() as cell:
+
+        async def talk() -> None:
+            from inspect_ai.util import ExecRemoteAwaitableOptions
+            from inspect_ai.util._sandbox.events import SandboxEnvironmentProxy
+
+            sandbox = SandboxEnvironmentProxy(RedomaSandboxEnvironment(cell))
+            options = ExecRemoteAwaitableOptions(cwd="/workspace")
+            command = ["sh", "-c", "id -un; pwd"]
+            found = await sandbox.exec_remote(command, options, stream=False)
+            assert found.stdout == "redoma\n/workspace\n", found
+
+        asyncio.run(talk())
+
+
+def test_a_cancelled_exec_ends_its_command() -> None:
+    with Cell() as cell:
+
+        async def talk() -> None:
+            sandbox = RedomaSandboxEnvironment(cell)
+            running = asyncio.create_task(sandbox.exec(["sleep", "753197"]))
+            until = asyncio.get_running_loop().time() + 30
+            while not left_behind() and asyncio.get_running_loop().time() < until:
+                await asyncio.sleep(0.05)
+            assert left_behind()
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            while left_behind() and asyncio.get_running_loop().time() < until:
+                await asyncio.sleep(0.05)
+            assert left_behind() == []
+
+        asyncio.run(talk())
+
+
+def test_settings_come_from_a_file_an_object_or_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "redoma.yaml").write_text("memory: 1000000000\nenv: {A: b}\n")
+    found = settings_of(str(tmp_path / "redoma.yaml"))
+    assert (found.memory, found.env, found.processes) == (1_000_000_000, {"A": "b"}, 1024)
+    assert settings_of(found) is found
+    assert settings_of(None) == CellSettings()
+    (tmp_path / "wrong.yaml").write_text("memroy: 1\n")
+    with pytest.raises(ValueError, match="memroy"):
+        settings_of(str(tmp_path / "wrong.yaml"))
