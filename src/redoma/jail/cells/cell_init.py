@@ -6,6 +6,7 @@ runs in the cell, and everything that was written there was memory of the cell's
 
 from __future__ import annotations
 
+import errno
 import gc
 import marshal
 import os
@@ -184,18 +185,19 @@ class CellInit:
         data, fds = messages.receive(self._control)
         if not data:
             os._exit(0)
+        pid = -1
         try:
-            if len(fds) < 5:
-                return  # the kernel gave us none: whoever asked sees the end of its streams
-            pid = os.fork()
-        except OSError:
-            return
-        finally:
-            if "pid" not in locals() or pid != 0:
-                for fd in fds:
-                    os.close(fd)
+            # The kernel gives none to whoever has as many as they may: the end of its streams
+            # tells whoever asked.
+            if len(fds) >= 5:
+                pid = os.fork()
+        except OSError as error:
+            with suppress(OSError):
+                os.write(fds[1], b"failed program %d" % (error.errno or errno.EAGAIN))
         if pid == 0:
             self._keep_one(fds, own)
+        for fd in fds:
+            os.close(fd)
 
     def _keep_one(self, fds: list[int], own: tuple[int, int]) -> NoReturn:
         try:

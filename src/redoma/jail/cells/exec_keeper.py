@@ -53,7 +53,11 @@ class ExecKeeper:
             self._say(b"user")
             os._exit(0)
         failed, failing = os.pipe()
-        child = os.fork()
+        try:
+            child = os.fork()
+        except OSError as error:  # as many processes as the cell may have
+            self._say(b"failed program %d" % (error.errno or errno.EAGAIN))
+            os._exit(0)
         if child == 0:
             self._become(user, failing)
         os.close(failing)
