@@ -28,7 +28,7 @@ AXE = Path(__file__).parent / "axe"
 ROOT = Path(__file__).parents[2]
 # What the page sends and gets, seen from inside: which transport carried how much, and what of it was typed.
 WITNESS = """
-window.__seen = { sockets: [], typed: 0, webrtc: 0, websocket: 0, violations: [] };
+window.__seen = { sockets: [], typed: 0, direct: 0, webrtc: 0, websocket: 0, violations: [] };
 document.addEventListener("securitypolicyviolation", (event) =>
   window.__seen.violations.push(event.violatedDirective + " " + event.blockedURI + " " + event.sample));
 const kind = (data) => new Uint8Array(data.buffer ?? data)[0];
@@ -53,6 +53,11 @@ if (window.RTCPeerConnection) {
     createDataChannel(...all) {
       const made = super.createDataChannel(...all);
       window.__seen.channel = made;
+      const send = made.send.bind(made);
+      made.send = (data) => {
+        if (kind(data) === 3) window.__seen.direct += 1;
+        send(data);
+      };
       made.addEventListener("message", (event) => {
         if ([1, 2].includes(kind(event.data))) window.__seen.webrtc += size(event.data);
       });
@@ -63,12 +68,24 @@ if (window.RTCPeerConnection) {
 """
 
 
+ASK = "import sys; from tests.console.browsing import asked; print(asked(sys.stdin.read()))"
+
+
+def asked(request: str) -> str:
+    """What a console answers to a request, told as JSON; the answer's text."""
+    url, data, headers, method = json.loads(request)
+    made = Request(url, data and data.encode(), headers, method=method)
+    with build_opener(ProxyHandler({})).open(made, timeout=60) as answer:
+        return answer.read().decode()
+
+
 class Console:
     """A `redoma serve` of the tests' own."""
 
-    def __init__(self, link: str) -> None:
+    def __init__(self, link: str, within: tuple[str, ...] = ()) -> None:
+        """`within` starts a command where the console can be reached."""
         self.url, _, token = link.partition("/#login=")
-        self._open = build_opener(ProxyHandler({})).open
+        self._within = within
         self._bearer = self.call("POST", "/api/login", {"token": token})["bearer"]
 
     def call(self, method: str, path: str, body: dict | None = None) -> dict:
@@ -76,10 +93,15 @@ class Console:
         headers = {"Content-Type": "application/json"}
         if path != "/api/login":
             headers["Authorization"] = f"Bearer {self._bearer}"
-        data = None if method == "GET" else json.dumps(body or {}).encode()
-        request = Request(self.url + path, data, headers, method=method)
-        with self._open(request, timeout=60) as answer:
-            return json.loads(answer.read())
+        data = None if method == "GET" else json.dumps(body or {})
+        request = json.dumps([self.url + path, data, headers, method])
+        if not self._within:
+            return json.loads(asked(request))
+        command = [*self._within, sys.executable, "-c", ASK]
+        answer = subprocess.run(
+            command, cwd=ROOT, input=request, stdout=subprocess.PIPE, text=True, check=True
+        )
+        return json.loads(answer.stdout)
 
     def link(self) -> str:
         return self.call("POST", "/api/login-link")["link"]

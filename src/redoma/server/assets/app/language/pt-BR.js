@@ -114,6 +114,9 @@ export default {
   "You are still here. The terminal comes back when the host shows it.":
     "Você continua aqui. O terminal volta quando o anfitrião o mostrar.",
   "The session has ended": "A sessão foi encerrada",
+  "What it changed is kept apart until you take it over:":
+    "O que ela mudou fica guardado à parte até você aplicar:",
+  "You are in this session in another tab.": "Você está nesta sessão em outra aba.",
   "by the host": "pelo anfitrião",
   "by {name}": "por {name}",
   "after {time}": "depois de {time}",

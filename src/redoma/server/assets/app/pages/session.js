@@ -50,7 +50,8 @@ function Banner({ state, host }) {
 }
 
 function Ended({ state, host, id, onLogs, made }) {
-  const { by, duration, exit_code: status } = state.ended ?? {};
+  const { by, duration, exit_code: status, changes } = state.ended ?? {};
+  const notes = Array.isArray(state.ended?.notes) ? state.ended.notes : [];
   const facts = [
     by && (by === "host" ? t("by the host") : t("by {name}", { name: by })),
     Number.isFinite(duration) && t("after {time}", { time: span(duration) }),
@@ -63,6 +64,9 @@ function Ended({ state, host, id, onLogs, made }) {
           <${Button} kind="primary" onPress=${() => go("/sessions")}>${t("All sessions")}<//>`
       : html`<${Button} kind="primary" onPress=${() => go("/join")}>${t("Join another session")}<//>`}>
     <p class="lead"><bdi>${facts.join(" · ")}</bdi></p>
+    ${host && notes.map((each, at) => html`<p class="aside" key=${at}><bdi>${each}</bdi></p>`)}
+    ${host && changes && html`<p class="aside">${t("What it changed is kept apart until you take it over:")}</p>
+      <pre class="command"><code>redoma apply ${changes}</code></pre>`}
   <//>`;
 }
 
@@ -119,7 +123,7 @@ export function SessionPage({ id, identity }) {
     onLink: (text) => setLink(webAddress(text)),
     leave: () => actions.current?.querySelector("button, a")?.focus(),
     onControl: (message) => {
-      if (message.type === "notice") {
+      if (message.type === "notice" && message.code !== "webrtc") {
         announce(String(message.message ?? ""), { tone: "warning", hint: String(message.hint ?? "") });
       }
       if (message.type !== "people" || !host) return;

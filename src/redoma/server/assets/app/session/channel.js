@@ -1,5 +1,6 @@
 // One viewer's way to a session: a WebSocket that is always there, and a data channel where it opens.
-import { api } from "../api.js";
+import { api, ApiError } from "../api.js";
+import { t } from "../language/words.js";
 import * as frames from "./frames.js";
 
 const PROTOCOL = 1;
@@ -48,9 +49,15 @@ export class SessionChannel {
     socket.onmessage = ({ data }) => {
       if (data instanceof ArrayBuffer) this.take(data);
     };
-    socket.onclose = () => {
+    socket.onclose = ({ reason }) => {
       if (this.socket !== socket) return;
       this.closePeer();
+      if (reason === "replaced" && !this.final) {
+        // The same guest came by another tab: whoever is newer has it, and nobody fights for it.
+        this.final = true;
+        this.on.state("refused", new ApiError({ code: reason, message: t("You are in this session in another tab.") }));
+        return;
+      }
       if (this.final) this.on.state("closed");
       else this.again();
     };

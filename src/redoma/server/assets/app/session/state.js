@@ -91,5 +91,5 @@ export function next(state, event) {
 
 function endOf(session) {
   const length = (moment(session.ended) - moment(session.started)) / 1000;
-  return { by: "", duration: Number.isFinite(length) ? length : null, exit_code: session.exit_code };
+  return { by: "", duration: Number.isFinite(length) ? length : null, exit_code: session.exit_code, notes: session.notes, changes: session.changes };
 }
