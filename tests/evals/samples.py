@@ -25,7 +25,10 @@ import redoma.integrations.inspect_evals as provider
 LEFT = "sleep\000753197"
 
 
-def scripted() -> Any:
+LEAVES = "cat given made; (setsid sleep 753197 &) ; whoami"
+
+
+def scripted(command: str = LEAVES) -> Any:
     """A model that runs one command and then says what it printed."""
 
     def answer(messages: list[Any], *_: object) -> ModelOutput:
@@ -33,7 +36,6 @@ def scripted() -> Any:
         if last.role == "tool":
             made = ModelOutput.from_content("mockllm/model", last.text)
         else:
-            command = "cat given made; (setsid sleep 753197 &) ; whoami"
             made = ModelOutput.for_tool_call("mockllm/model", "bash", {"command": command})
         # Without these Inspect counts words by a table that it fetches from the network.
         made.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+from inspect_ai import eval as evaluate
 
 from redoma import Cell
 from redoma.integrations.inspect_evals import CellSettings, RedomaSandboxEnvironment, settings_of
-from tests.evals.samples import evaluated, left_behind
+from tests.evals.samples import evaluated, left_behind, scripted
 from tests.house.tree import ROOT
 
 pytestmark = [pytest.mark.filterwarnings("ignore")]
@@ -49,6 +52,20 @@ def test_samples_at_once_have_their_own_files_and_leave_nothing(tmp_path: Path) 
     assert log.status == "success"
     assert [each.scores["includes"].value for each in log.samples] == ["C"] * 12
     assert left_behind() == []
+
+
+def test_the_example_of_the_guide_is_an_evaluation(tmp_path: Path) -> None:
+    text = (ROOT / "docs/guides/frameworks.md").read_text("utf-8")
+    code = next(
+        each for each in re.findall(r"```python\n(.*?)```", text, re.S) if "import Task" in each
+    )
+    space: dict[str, Any] = {}
+    exec(code, space)
+    made = evaluate(
+        space["task"], model=scripted("wc -l < f"), display="none", log_dir=str(tmp_path)
+    )
+    assert made[0].status == "success"
+    assert made[0].samples[0].output.completion.strip() == "2"
 
 
 def test_inspect_finds_the_provider_by_its_entry_point(tmp_path: Path) -> None:
