@@ -68,6 +68,13 @@ if (window.RTCPeerConnection) {
 """
 
 
+_ARRIVES = """(text) => {
+  const bytes = new TextEncoder().encode(text);
+  const frame = new Uint8Array(9 + bytes.length);
+  frame[0] = 1;
+  frame.set(bytes, 9);
+  window.__seen.sockets.at(-1).dispatchEvent(new MessageEvent("message", { data: frame.buffer }));
+}"""
 ASK = "import sys; from tests.console.browsing import asked; print(asked(sys.stdin.read()))"
 
 
@@ -226,6 +233,11 @@ def reads(page: Page, text: str) -> None:
     while text not in screen(page):
         assert time.monotonic() < end, f"{text!r} is not in\n{screen(page)}"
         page.wait_for_timeout(50)
+
+
+def arrives(page: Page, text: str) -> None:
+    """Shows a page output as from the server, past what the server takes out; written as for printf."""
+    page.evaluate(_ARRIVES, text.replace(r"\033", "\033").replace(r"\007", "\007"))
 
 
 def types(page: Page, text: str) -> None:

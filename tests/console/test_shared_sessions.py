@@ -10,6 +10,7 @@ from tests.console.browsing import (
     Console,
     Desk,
     admit,
+    arrives,
     grant,
     guest_at,
     host_at,
@@ -29,6 +30,14 @@ FLOOD = """() => {
   };
   window.__flood = setInterval(send, 4);
 }"""
+
+# Everything by which a program asks a terminal who it is, where its cursor stands, what it shows.
+ASKED = (
+    r"\033[c\033[>c\033[=c\033[5n\033[6n\033[?6n\033[x\033[>q\033[?1$p\033[4$p\033[?u"
+    r"\033[14t\033[18t\033[21t\033P$qm\033\\\033P+q544e\033\\\033]10;?\007\033]11;?\007"
+    r"\033]4;1;?\007\033]52;c;?\007\033]50;?\007"
+)
+TYPED = "() => window.__seen.typed + window.__seen.direct"
 
 
 @pytest.mark.requirement("S6", "S7", "S8")
@@ -198,14 +207,65 @@ def test_no_page_answers_what_a_program_asks_its_terminal(desk: Desk, console: C
     admit(host, guest, "Bruno")
     grant(host, "Bruno")
     guest.get_by_text("You can type now").wait_for()
-    asked = (
-        r"\033[c\033[>c\033[=c\033[5n\033[6n\033[?6n\033[x\033[>q\033[?1$p\033[4$p\033[?u"
-        r"\033[14t\033[18t\033[21t\033P$qm\033\\\033P+q544e\033\\\033]10;?\007\033]11;?\007"
-        r"\033]4;1;?\007\033]52;c;?\007\033]50;?\007"
-    )
-    types(host, f"printf '{asked}'; echo as''ked\r")
+    types(host, f"printf '{ASKED}'; echo as''ked\r")
     reads(guest, "asked")
     guest.wait_for_timeout(400)
-    assert guest.evaluate("() => window.__seen.typed") == 0
-    typed = host.evaluate("() => window.__seen.typed")
-    assert typed <= len(f"printf '{asked}'; echo as''ked\r")
+    assert guest.evaluate(TYPED) == 0
+    # Attack: a question that the server did not know as one gets as far as the pages.
+    for page in (host, guest):
+        before = page.evaluate(TYPED)
+        arrives(page, ASKED + "drawn")
+        reads(page, "drawn")
+        page.wait_for_timeout(300)
+        assert page.evaluate(TYPED) == before
+        types(page, "x")
+        assert page.evaluate(TYPED) == before + 1, "what is typed is not counted here"
+
+
+def test_a_host_who_goes_freezes_the_guests_until_they_are_back(
+    desk: Desk, console: Console
+) -> None:
+    session = console.start()
+    host = host_at(desk, console, session)
+    guest = guest_at(desk, console, session, "Bruno")
+    admit(host, guest, "Bruno")
+    grant(host, "Bruno")
+    guest.get_by_text("You can type now").wait_for()
+    host.goto(f"{console.url}/sessions")
+    guest.get_by_text("The host is away.").wait_for()
+    types(guest, "echo fro''zen\r")
+    guest.wait_for_timeout(300)
+    host.goto(f"{console.url}/sessions/{session}")
+    guest.get_by_text("The host is away.").wait_for(state="detached")
+    types(host, "echo ba''ck\r")
+    reads(guest, "back")
+    assert "frozen" not in screen(host)
+
+
+def test_a_guest_in_two_tabs_is_in_the_newer_one_alone(desk: Desk, console: Console) -> None:
+    session = console.start()
+    host = host_at(desk, console, session)
+    guest = guest_at(desk, console, session, "Bruno")
+    kept = guest.evaluate("() => JSON.stringify({ ...sessionStorage })")
+    newer = guest.context.new_page()
+    newer.goto(f"{console.url}/join")
+    newer.evaluate("(kept) => Object.assign(sessionStorage, JSON.parse(kept))", kept)
+    newer.goto(f"{console.url}/sessions/{session}")
+    newer.wait_for_selector(".dome-waiting")
+    guest.get_by_text("You are in this session in another tab.").wait_for()
+    admit(host, newer, "Bruno")
+    assert guest.locator(".xterm-rows").count() == 0
+
+
+def test_the_host_is_told_what_a_session_changed(desk: Desk, console: Console) -> None:
+    session = console.start()
+    host = host_at(desk, console, session)
+    types(host, "echo made > in-the-session; ls''\r")
+    reads(host, "in-the-session\n")
+    guest = guest_at(desk, console, session, "Bruno")
+    admit(host, guest, "Bruno")
+    types(host, "exit\r")
+    host.get_by_role("heading", name="The session has ended").wait_for()
+    host.get_by_text("redoma apply").wait_for()
+    guest.get_by_role("heading", name="The session has ended").wait_for()
+    assert "redoma apply" not in guest.content()
