@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
+from collections.abc import Iterator
+
 import pytest
 
 CHECK = "test_a_check_of_inspects_own_passes"
@@ -16,3 +20,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     ran = sum(counts.values())
     if ran:
         terminalreporter.write_line(f"Inspect's self_check: {counts['passed']} of {ran}")
+
+
+@pytest.fixture(autouse=True)
+def leavings() -> Iterator[None]:
+    """What Inspect leaves to the collector is collected here, and is no other test's."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()

@@ -9,14 +9,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
-from inspect_ai import eval as evaluate
 
 from redoma import Cell
 from redoma.integrations.inspect_evals import CellSettings, RedomaSandboxEnvironment, settings_of
-from tests.evals.samples import evaluated, left_behind, scripted
+from tests.evals.samples import left_behind
 from tests.house.tree import ROOT
 
 pytestmark = [pytest.mark.filterwarnings("ignore")]
@@ -46,11 +44,33 @@ def looking():
     )
 """
 
+GUIDE = """
+import redoma.integrations.inspect_evals
+from inspect_ai import eval as evaluate
+from tests.evals.samples import scripted
+
+log = evaluate(task, model=scripted("wc -l < f"), display="none", log_dir="logs")[0]
+print(log.status, log.samples[0].output.completion.strip())
+"""
+
+
+def python(*words: str, cwd: Path, path: str = "") -> subprocess.CompletedProcess[str]:
+    """A run of its own: what an evaluation leaves to the collector is no other test's."""
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", *words],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": f"{path}{ROOT / 'src'}:{ROOT}", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
 
 def test_samples_at_once_have_their_own_files_and_leave_nothing(tmp_path: Path) -> None:
-    log = evaluated(12, str(tmp_path))
-    assert log.status == "success"
-    assert [each.scores["includes"].value for each in log.samples] == ["C"] * 12
+    done = python("-m", "tests.evals.samples", "8", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("8 samples at once: success, 8 right"), done.stdout
     assert left_behind() == []
 
 
@@ -59,13 +79,9 @@ def test_the_example_of_the_guide_is_an_evaluation(tmp_path: Path) -> None:
     code = next(
         each for each in re.findall(r"```python\n(.*?)```", text, re.S) if "import Task" in each
     )
-    space: dict[str, Any] = {}
-    exec(code, space)
-    made = evaluate(
-        space["task"], model=scripted("wc -l < f"), display="none", log_dir=str(tmp_path)
-    )
-    assert made[0].status == "success"
-    assert made[0].samples[0].output.completion.strip() == "2"
+    (tmp_path / "guide.py").write_text(code + GUIDE)
+    done = python("guide.py", cwd=tmp_path)
+    assert done.stdout == "success 2\n", done.stdout + done.stderr
 
 
 def test_inspect_finds_the_provider_by_its_entry_point(tmp_path: Path) -> None:
@@ -76,16 +92,9 @@ def test_inspect_finds_the_provider_by_its_entry_point(tmp_path: Path) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: redoma\nVersion: 0.1.0\n")
     (info / "entry_points.txt").write_text(f"[inspect_ai]\n{name} = {value}\n")
     (tmp_path / "looking.py").write_text(EVALUATION)
-    done = subprocess.run(
-        [sys.executable, "-m", "inspect_ai", "eval", "looking.py", "--model", "mockllm/model",
-         "--display", "plain", "--log-dir", str(tmp_path / "logs")],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path / 'site'}:{ROOT / 'src'}", "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )  # fmt: skip
+    words = ("eval", "looking.py", "--model", "mockllm/model", "--display", "plain")
+    logs = ("--log-dir", str(tmp_path / "logs"))
+    done = python("-m", "inspect_ai", *words, *logs, cwd=tmp_path, path=f"{tmp_path / 'site'}:")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "accuracy" in done.stdout and "1.0" in done.stdout, done.stdout
 
