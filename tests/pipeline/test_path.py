@@ -9,7 +9,7 @@ from redoma.model.change import Applied, Change, Changes, Did
 from redoma.model.decision import Assessment, Decision, Risk, Verdict
 from redoma.model.errors import NoEngine, NoRoomForUndo, RateLimited, RecordUnavailable, RedomaError
 from redoma.model.event import Kind
-from redoma.model.grant import EngineReport, Grant, Guarantee, Limits, RunPlan, Writes
+from redoma.model.grant import Apply, EngineReport, Grant, Guarantee, Limits, RunPlan, Writes
 from redoma.model.request import Answer, Choice, Mode, Question, Request, ShellCommand
 from redoma.model.result import Exit, Outcome, Quarantined, Result
 from redoma.model.value import replace
@@ -158,8 +158,9 @@ def walk(
     *,
     writes: Writes = Writes.DIRECT,
     review: Decision | None = None,
+    apply: Apply = Apply.ON_END,
 ) -> Result:
-    given = replace(grant(Guarantee.WRITES_CONFINED), writes=writes)
+    given = replace(grant(Guarantee.WRITES_CONFINED), writes=writes, apply=apply)
     context = Context(verdict, FakeHost(STRONG, WEAK), given, review=review)
     return drive(path(Request(workload=ShellCommand(text="x"), mode=mode), context), runner)
 
@@ -322,9 +323,17 @@ def test_a_transaction_that_changed_nothing_leaves_nothing() -> None:
     assert runner.seen[-1] == "run-ended"
 
 
-def test_a_failed_command_changes_nothing_and_says_how_to_keep_it() -> None:
+def test_a_failed_command_keeps_what_it_wrote_as_a_shell_would() -> None:
     runner = Notes(changed=("a",), status=1)
     result = walk(Verdict.ALLOW, runner, writes=Writes.LAYER)
+    assert (result.applied, result.undoable, "apply" in runner.seen) == (True, True, True)
+
+
+def test_where_only_success_counts_a_failed_command_changes_nothing_and_says_how_to_keep_it() -> (
+    None
+):
+    runner = Notes(changed=("a",), status=1)
+    result = walk(Verdict.ALLOW, runner, writes=Writes.LAYER, apply=Apply.ON_SUCCESS)
     assert (result.applied, "apply" in runner.seen) == (False, False)
     assert "redoma apply c" in result.notes[-1]
 

@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("redoma.cli.completion:COMPLETION", "a shell's completion of this command line"),
     "discard": ("redoma.cli.undo:DISCARD", "let held changes go"),
     "doctor": ("redoma.cli.doctor:DOCTOR", "what this machine can enforce, and what is missing"),
+    "explain": ("redoma.cli.explain:EXPLAIN", "what held in a run, and what became of it"),
     "gc": ("redoma.cli.history:GC", "free what is kept for undo beyond its bounds"),
     "history": ("redoma.cli.history:HISTORY", "what was previewed, applied and undone"),
     "hook": ("redoma.hook:HOOK", "answer an agent's hook; install, uninstall, status"),
@@ -93,9 +94,17 @@ def _dispatch(argv: list[str]) -> int:
     if name in ("-h", "--help", "help"):
         sys.stdout.write(overview())
         return 0
-    if name in ("-V", "--version"):
+    if name in ("-V", "--version", "version"):
         from redoma import __version__
 
+        if rest == ["--json"]:
+            said = ".".join(map(str, sys.version_info[:3]))
+            sys.stdout.write(f'{{"version": "{__version__}", "python": "{said}"}}\n')
+            return 0
+        if rest:
+            from redoma.model.errors import UsageError
+
+            raise UsageError(f"{name} takes no {rest[0]!r}", hint="redoma version --json")
         sys.stdout.write(f"redoma {__version__}\n")
         return 0
     if name in COMMANDS:
@@ -131,7 +140,7 @@ def overview() -> str:
         "commands:\n{0}\n"
         "options:\n"
         "  -h, --help       this text; `redoma help COMMAND` for one command\n"
-        "  -V, --version    the version\n"
+        "  -V, --version    the version; with --json for programs\n"
         "  -v, -vv          before the command: what Redoma does, or that in detail\n"
         "  --language NAME  en or pt-BR, before or after the command\n",
         rows,

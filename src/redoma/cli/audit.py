@@ -8,6 +8,7 @@ import sys
 from redoma.base.text import harmless
 from redoma.cli import audit_report as views
 from redoma.cli.options import CommandTable, Heading, Option, Sample, nearest
+from redoma.cli.table import columns_of
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
 from redoma.model.event import Kind
@@ -127,7 +128,7 @@ def _list(options: CommandLine) -> int:
         _print(json.dumps([views.as_json(entry) for entry in entries]))
     else:
         for entry in entries:
-            _print(views.line(entry))
+            _print(views.line(entry, columns_of(sys.stdout)))
     return 0
 
 
@@ -159,7 +160,11 @@ def _show(options: CommandLine) -> int:
     "the newest ten; -f goes on as they are written",
 )
 def _tail(options: CommandLine) -> int:
-    shown = views.json_line if options.json else views.line
+    width = columns_of(sys.stdout)
+
+    def shown(entry: audit_reader.AuditEntry) -> str:
+        return views.json_line(entry) if options.json else views.line(entry, width)
+
     wanted = wanted_of(options)
     after = 0
     for entry in audit_reader.newest(limit_of(options, 10), wanted):

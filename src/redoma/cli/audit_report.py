@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 from redoma.base.text import harmless
+from redoma.cli.table import row
 from redoma.i18n import phrased
 
 TYPE_CHECKING = False
@@ -23,21 +24,22 @@ _WHOLE = 20_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
 
-def line(entry: AuditEntry) -> str:
-    """An entry on one line."""
+def line(entry: AuditEntry, width: int | None = None) -> str:
+    """An entry on one line; on a screen of this width, below it what does not fit."""
     who = [
         f"{name}={_word(value)}"
         for name, value in (("caller", entry.caller), ("session", entry.session))
         if value
     ]
+    at, kind = moment(entry.at), _word(entry.kind)
     # The command comes last: whatever it looks like, nothing of ours stands behind it.
-    parts = [
-        f"{entry.seq:>6}  {moment(entry.at)}  {_word(entry.kind):<18}",
-        _word(entry.run) if entry.run else "-",
-        *who,
-        *(part for part in (_said(entry), _cut(entry.command, _LINE)) if part),
-    ]
-    return "  ".join(parts)
+    told = [part for part in (_said(entry), _cut(entry.command, _LINE)) if part]
+    run = _word(entry.run) if entry.run else "-"
+    if width is None:
+        return "  ".join([f"{entry.seq:>6}  {at}  {kind:<18}", run, *who, *told])
+    # To the second, and without who it was: redoma audit show has the rest.
+    head = f"{entry.seq:>6}  {at[:10]} {at[11:19]}  {kind}"
+    return "\n".join(row(head, "  ".join([run, *told]), width))
 
 
 def whole(entry: AuditEntry) -> str:
@@ -188,6 +190,8 @@ def _said(entry: AuditEntry) -> str:
         value = facts.get(name)
         if isinstance(value, int if name == "code" else (str, int)) and not isinstance(value, bool):
             words.append(f"code {value}" if name == "code" else _word(str(value)))
+    if entry.kind == "network":
+        words += [_word(str(facts[name])) for name in ("method", "target") if facts.get(name)]
     return " ".join(words)
 
 

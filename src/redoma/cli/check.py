@@ -163,7 +163,7 @@ def judge_lines(source: BinaryIO, sink: TextIO, *, pack: str, cwd: str | None) -
 
     from redoma.cli.json_report import line
 
-    judge(":", pack=pack, cwd=cwd)  # a wrong --pack is one error, not one for each line
+    _refuse_unknown_pack(pack, cwd)
     status = GOOD
     while True:
         raw = source.readline(MOST_BYTES + 1)
@@ -176,6 +176,14 @@ def judge_lines(source: BinaryIO, sink: TextIO, *, pack: str, cwd: str | None) -
             answer = refusal(_why(error))
         sink.write(line(answer))
         sink.flush()
+
+
+def _refuse_unknown_pack(pack: str, cwd: str | None) -> None:
+    """A wrong --pack is one error, not one for each line; nothing is written down for it."""
+    from redoma.pipeline.decisions.check import check
+
+    home = os.environ.get("HOME")
+    check(":", pack=pack, cwd=cwd, home=home, policy=load_policy(cwd or ".", home=home))
 
 
 def refusal(error: str) -> dict[str, object]:

@@ -36,11 +36,15 @@ def attached(control: Control) -> Iterator[None]:
         control.resize(*size_of(0))
 
     resize()
-    signal.signal(signal.SIGWINCH, resize)
+    before = {signal.SIGWINCH: signal.signal(signal.SIGWINCH, resize)}
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: control.cancel())
-    with raw(0):
-        yield
+        before[number] = signal.signal(number, lambda *_: control.cancel())
+    try:
+        with raw(0):
+            yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 # Colour and erasing to the end of a line; everything else that begins with ESC is an order.

@@ -6,6 +6,7 @@ import sys
 
 from redoma.cli.options import CommandTable, Heading, Option, Sample
 from redoma.cli.run_options import LIMITS
+from redoma.cli.table import columns_of, filled, row
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
 from redoma.pipeline.doctor import Diagnosis, examine, known_guarantees
@@ -36,8 +37,29 @@ def main(options: CommandLine) -> int:
 
         sys.stdout.write(json.dumps(as_json(found)) + "\n")
     else:
-        sys.stdout.write(as_text(found))
+        sys.stdout.write(fitted(as_text(found), columns_of(sys.stdout)))
     return 0 if found.healthy else 1
+
+
+def fitted(text: str, width: int | None) -> str:
+    """The lines no wider than the screen: what a row says goes on under where it began."""
+    if width is None:
+        return text
+    made = []
+    for line in text.splitlines():
+        if len(line) <= width:
+            made.append(line)
+            continue
+        # Labels end where two blanks stand; without a label the text begins after its indent.
+        indent = len(line) - len(line.lstrip(" "))
+        label, gap, rest = line[indent:].partition("  ")
+        if gap and rest.strip():
+            pad = len(rest) - len(rest.lstrip(" "))
+            made += row(line[:indent] + label + " " * pad, rest.strip(), width)
+        else:
+            parts = filled(line.strip(), width - indent - 2)
+            made += [f"{'':<{indent + 2 * (at > 0)}}{part}" for at, part in enumerate(parts)]
+    return "\n".join(made) + "\n"
 
 
 def as_text(found: Diagnosis) -> str:

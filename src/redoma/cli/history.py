@@ -8,6 +8,7 @@ import sys
 from redoma.base.paths import is_within
 from redoma.base.text import harmless, shortened
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample
+from redoma.cli.table import columns_of, row
 from redoma.i18n import phrased
 from redoma.model.change import Standing
 from redoma.model.errors import UsageError
@@ -80,13 +81,14 @@ def main(options: CommandLine) -> int:
         sys.stderr.write(phrased(told))
     from redoma.cli.console import page
 
-    lines = [line(entry, with_place="--all" in options.flags) for entry in entries]
+    width = columns_of(sys.stdout)
+    lines = [line(entry, width, with_place="--all" in options.flags) for entry in entries]
     page(lines, wanted="--no-pager" not in options.flags)
     return 0
 
 
-def line(entry: HistoryEntry, *, with_place: bool) -> str:
-    """One entry for people."""
+def line(entry: HistoryEntry, width: int | None = None, *, with_place: bool) -> str:
+    """One entry for people, in lines that fit their screen."""
     import time
 
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.when))
@@ -102,7 +104,8 @@ def line(entry: HistoryEntry, *, with_place: bool) -> str:
     place = phrased("  in {0}", harmless(entry.workspace)) if with_place else ""
     why = f"  ({harmless(phrased(entry.why))})" if entry.why else ""
     standing = phrased(entry.standing.value)
-    return f"{entry.id}  {when}  {standing:<11}  {counts:<12}  {command}{place}{why}\n"
+    head = f"{entry.id}  {when}  {standing:<11}  {counts:<12}"
+    return "".join(f"{part}\n" for part in row(head, f"{command}{place}{why}", width))
 
 
 def as_json(entry: HistoryEntry) -> dict[str, object]:
@@ -166,7 +169,7 @@ def _one(name: str, flags: set[str]) -> int:
     from redoma.cli.tree import tree
 
     on = screen(sys.stdout)
-    parts = [line(entry, with_place=True), f"{harmless(entry.command)}\n\n"]
+    parts = [line(entry, columns_of(sys.stdout), with_place=True), f"{harmless(entry.command)}\n\n"]
     if differs:
         parts += changes_report(changes, on, stat="--stat" in flags)
     else:

@@ -9,7 +9,7 @@ import sys
 from redoma.base.text import harmless
 from redoma.cli import say
 from redoma.cli.options import CommandTable, Heading, Option, Sample
-from redoma.cli.run_options import RUN_OPTIONS, sandbox_for
+from redoma.cli.run_options import RUN_OPTIONS, sandbox_here
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
 
@@ -106,10 +106,10 @@ def _run(line: CommandLine, command: str | list[str]) -> Result:
     from redoma.cli.streams import own_input, pass_signals_on, writer
     from redoma.pipeline.this_host import Control
 
-    sandbox = sandbox_for(line, network_any_host=True, access_apply="never")
+    sandbox, cwd = sandbox_here(line, network_any_host=True, access_apply="never")
     control = Control()
     pass_signals_on(control)
-    result = sandbox.run(command, stdin=own_input(), sink=writer(out=2), control=control)
+    result = sandbox.run(command, cwd=cwd, stdin=own_input(), sink=writer(out=2), control=control)
     control.close()
     return result
 
@@ -118,7 +118,7 @@ def _say_closing(
     line: CommandLine, result: Result, rules: tuple[str, ...], refused: list[Connection]
 ) -> None:
     """What a person has to know beside the grants themselves."""
-    from redoma.cli.run import closing_line, network_lines
+    from redoma.cli.closing_lines import closing_line, network_lines
 
     if result.network_calls is None or not result.ok:
         say(closing_line(result).removesuffix("\n"))

@@ -265,7 +265,10 @@ class CommandTable:
     def _only(
         self, line: CommandLine, command: str, after: list[str], known: dict[str, Option]
     ) -> None:
-        """The one word that is a command: `redoma run ls -l` is a slip, and would run `ls`."""
+        """The one word that is a command, or a program and its words: `redoma run ls -l`."""
+        if after and _is_program(command) and after[0] not in self._late(known):
+            line.command = [command, *after]
+            return
         for argument in after:
             row = known.get(argument)
             if row is None or not row.late:
@@ -275,6 +278,9 @@ class CommandTable:
                 )
             line.flags.add(row.name)
         line.command = command
+
+    def _late(self, known: dict[str, Option]) -> list[str]:
+        return [name for name, row in known.items() if row.late]
 
     def _put(self, line: CommandLine, row: Option, value: str | None) -> None:
         # What feeds a sandbox may be empty: a script passes a variable that is not set.
@@ -309,6 +315,14 @@ class CommandTable:
         if strays:
             raise UsageError(f"redoma {self.name} {verb} takes no {strays[0]}", hint=self.hint)
         return row
+
+
+def _is_program(word: str) -> bool:
+    """Whether a word can only be a program's name, and is no text for a shell.
+
+    A slip such as `redoma run 'make all' --json` would else look for a program of that name.
+    """
+    return not any(sign.isspace() or sign in "|&;<>()$`\\\"'*?[]{}#!=~" for sign in word)
 
 
 def nearest(word: str, known: list[str]) -> str:

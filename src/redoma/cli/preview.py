@@ -8,7 +8,7 @@ import sys
 from redoma.base.text import harmless
 from redoma.cli.options import CommandTable, Heading, Option, Sample
 from redoma.cli.prose import screen
-from redoma.cli.run_options import RUN_OPTIONS, sandbox_for
+from redoma.cli.run_options import RUN_OPTIONS, sandbox_here
 from redoma.cli.tree import MANY, counted, is_gits_own, shown, summary, summed_up, tree
 from redoma.i18n import phrased
 from redoma.model.errors import UsageError
@@ -125,8 +125,8 @@ def _previewed(line: CommandLine) -> DryRunReport:
 
     sink = None if line.flags & {"--json", "--quiet"} else writer(out=2)
     with steered() as control:
-        sandbox = sandbox_for(line)
-        held = sandbox.preview(line.command, stdin=own_input(), sink=sink, control=control)
+        sandbox, cwd = sandbox_here(line)
+        held = sandbox.preview(line.command, cwd=cwd, stdin=own_input(), sink=sink, control=control)
         return held.found
 
 

@@ -172,10 +172,11 @@ def answer_one(given: CommandLine) -> int:
         sys.stdout.write(json.dumps(response_as_dict(answer)) + "\n")
         return 0
     sys.stdout.write(f"{answer.question}  {phrased(answer.choice.value)}\n")
-    if choice is Choice.APPROVE and not waiting.asker_waits:
-        sys.stderr.write(
-            phrased("its asker has gone: the approval waits ten minutes for the same command\n")
-        )
+    if not waiting.asker_waits:
+        told = "its asker has gone: nobody waits for this answer\n"
+        if choice is Choice.APPROVE:
+            told = "its asker has gone: the approval waits ten minutes for the same command\n"
+        sys.stderr.write(phrased(told))
     return 0
 
 

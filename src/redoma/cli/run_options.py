@@ -111,8 +111,17 @@ USES = (
 )
 WRITES = (
     Heading(
-        "what becomes of what it writes (in standard it is held, applied when the command succeeds,"
-        " and can be taken back: redoma undo)"
+        "what becomes of what it writes (in standard it is held, applied when the command has"
+        " ended, and can be taken back: redoma undo)"
+    ),
+    Option(
+        "--apply WHEN",
+        "when it becomes real. on-end (default): the command came to an end of its own, whatever"
+        " its status; what a limit or a timeout cut short is held. on-success: it ended with"
+        " status 0. always: however it ended. ask: you are asked first. never: it is held for"
+        " `redoma apply`",
+        choices="always on-end on-success ask never",
+        feeds="access.apply",
     ),
     Option(
         "--no-undo",
@@ -148,12 +157,17 @@ ASKS = (
 )
 SHOWN = (
     Heading("how it is shown"),
-    Option("-t, --tty", "gives the command a terminal"),
+    Option(
+        "-t, --tty",
+        "gives the command a terminal; it gets one anyway where input, output and errors are one",
+    ),
+    Option("--no-tty", "gives it none, so that colours pass and nothing else acts on the screen"),
     Option("--json", "one JSON object at the end instead of the command's own output"),
     Option(
         "--trace-files", "notes which files the command opens (slower); in --json, or at the end"
     ),
-    Option("-q, --quiet", "no line about what was enforced"),
+    Option("-q, --quiet", "no closing line where it ended well"),
+    Option("-v, --verbose", "the closing lines say what was enforced, too"),
 )
 RUN_OPTIONS = (*WHERE, *TOUCHES, *USES, *WRITES, *ASKS, *SHOWN)
 LIMITS = {
@@ -166,12 +180,33 @@ LIMITS = {
 def sandbox_for(line: CommandLine, **fixed: object) -> Sandbox:
     """The sandbox that a command line describes.
 
-    `fixed` are arguments that no option says, as `network_any_host`.
+    `fixed` are arguments that no option says, as `network_any_host` or `policy`.
     """
     from redoma.pipeline.sandbox import Sandbox
 
     workspace, arguments = sandbox_arguments(line, **fixed)
     return Sandbox(workspace, **arguments)
+
+
+def sandbox_here(line: CommandLine, **fixed: object) -> tuple[Sandbox, str]:
+    """The sandbox of the project around this directory, and where in it a command starts.
+
+    In a subdirectory of a repository the workspace is the whole of it, so that git works and a
+    build finds its files; `--workspace` names another. Every policy down to here still holds.
+    """
+    from redoma.pipeline.this_host import project_root
+
+    if "--workspace" in line.values:
+        return sandbox_for(line, **fixed), ""
+    here = os.path.realpath(".")
+    root = project_root(here)
+    if root == here:
+        return sandbox_for(line, **fixed), ""
+    from redoma.pipeline.settings import PolicyChoice
+
+    line.values["--workspace"] = root
+    sandbox = sandbox_for(line, policy=PolicyChoice(project=here), **fixed)
+    return sandbox, here
 
 
 def sandbox_arguments(line: CommandLine, **fixed: object) -> tuple[str, dict[str, Any]]:
@@ -203,11 +238,14 @@ def sandbox_arguments(line: CommandLine, **fixed: object) -> tuple[str, dict[str
             wanted[into][field] = row.name != "--no-undo"
         elif row.name in line.values and row.feeds.startswith(_LIMITS):
             wanted[into][field] = _limit(row, line.values[row.name])
+        elif row.name == "--apply":
+            if row.name in line.values:
+                wanted[into][field] = line.values[row.name].replace("-", "_")
         elif row.name in line.values:
             wanted[into][field] = line.values[row.name]
     for name, value in fixed.items():
         into, _, field = name.partition("_")
-        wanted[into][field] = value
+        wanted[into if field else ""][field or name] = value
     own = wanted.pop("")
     profile = line.values.get("--profile", "")
     if profile and "/" not in profile:

@@ -19,7 +19,8 @@ _SHOWN = 20
 UNDO = CommandTable(
     "undo",
     "Takes back what was applied: the files are again as they were before. Without an ID it is the"
-    " last that was applied in this workspace. Refused where a file has changed since.",
+    " last that was applied in this workspace, a plan with all its steps. Refused where a file has"
+    " changed since.",
     "With the ID of a run of `redoma plan run`, takes back all its steps, the last one first, and"
     " stops at the first that cannot be taken back; what is taken back then stays so.",
     usage=("[ID]",),
@@ -60,8 +61,13 @@ def main(options: CommandLine) -> int:
     place = options.values.get("--workspace", "")
     if not options.words:
         here = workspace_here(place)
-        undone = local_transactions(load_policy(here)).undo(workspace=here)
-        return _one(undone, as_json=as_json)
+        transactions = local_transactions(load_policy(here))
+        last = _last_plan(here)
+        if last is not None:
+            from redoma.pipeline.plans.state import undo_plan
+
+            return _whole_plan(undo_plan(last, transactions), as_json=as_json)
+        return _one(transactions.undo(workspace=here), as_json=as_json)
     if place:
         raise UsageError("an ID says which workspace is meant", hint="redoma undo ID")
     state = _plan(options.words[0])
@@ -71,6 +77,20 @@ def main(options: CommandLine) -> int:
     from redoma.pipeline.plans.state import undo_plan
 
     return _whole_plan(undo_plan(state, transactions), as_json=as_json)
+
+
+def _last_plan(workspace: str) -> PlanState | None:
+    """The run of a plan to which what was applied last belongs; None where it is a command's."""
+    from redoma.model.errors import UndoImpossible
+    from redoma.pipeline import stored_changes
+    from redoma.pipeline.plans.state import states
+
+    try:
+        last = stored_changes.last_applied(workspace)
+    except (UndoImpossible, PreviewGone):
+        return None  # the undo itself says so
+    runs = (state for state in states() if state.workspace == workspace)
+    return next((run for run in runs if last in dict(run.changes).values()), None)
 
 
 def _plan(word: str) -> PlanState | None:

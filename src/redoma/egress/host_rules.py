@@ -78,7 +78,25 @@ def read_host(text: str) -> HostRule | None:
     return replace(rule, methods=parts.methods, path=parts.path)
 
 
+_SCHEMES = {"https://": "443", "http://": "80"}
+
+
+def _of_address(given: str) -> str:
+    """The host and port that a web address names; anything else as it is.
+
+    Only a bare one, as it is copied from a browser: a path is granted with a method, and read.
+    """
+    for scheme, port in _SCHEMES.items():
+        if given.lower().startswith(scheme):
+            host = given[len(scheme) :].removesuffix("/")
+            bare = not any(mark in host for mark in "/@?#=")
+            ported = host.rpartition(":")[2].isdigit() or (host.endswith("]") and ":" not in host)
+            return (host if ported else f"{host}:{port}") if bare else given
+    return given
+
+
 def _read_host(given: str, text: str) -> HostRule | None:
+    given = _of_address(given)
     left, equals, right = given.partition("=")
     host, ports = _host_and_ports(left, text)
     if host in OWN_LOOPBACK:

@@ -43,7 +43,7 @@ class SandboxTools:
     def run_command(self, command: str, timeout: float = 120.0) -> str:
         """Run a shell command in a sandbox and return what it printed.
 
-        Files that it changes in the workspace are kept if it succeeds and can be undone.
+        Files that it changes in the workspace are kept, and can be undone.
 
         Args:
             command: The shell command, as for bash -c.

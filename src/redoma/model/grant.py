@@ -175,8 +175,9 @@ class Writes(Enum):
 class Apply(Enum):
     """When what a run wrote into its overlay becomes real."""
 
+    ALWAYS = "always"  # however it ended; it can still be taken back
+    ON_END = "on_end"  # where it came to an end of its own, whatever its status: as a shell would
     ON_SUCCESS = "on_success"
-    ALWAYS = "always"  # however it ended, as in a terminal; it can still be taken back
     ASK = "ask"
     NEVER = "never"  # kept as a preview, to be applied by name
 
@@ -272,7 +273,7 @@ class Grant(Value):
     level: str
     workspace: str
     writes: Writes = Writes.DIRECT
-    apply: Apply = Apply.ON_SUCCESS
+    apply: Apply = Apply.ON_END
     # Whether what is replaced when changes are applied is kept, so that it can be undone.
     undo: bool = True
     home: Home = Home.TOOLCHAINS

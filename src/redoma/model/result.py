@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from redoma.model.call import Failure
     from redoma.model.change import Changes
     from redoma.model.decision import Decision
+    from redoma.model.grant import Grant
     from redoma.model.network import Connection
 
 
@@ -64,7 +65,7 @@ LIMIT_OUTCOMES = frozenset(
 )
 
 
-_SIGPIPE = 13
+_SIGPIPE, _SIGSYS = 13, 31
 
 
 class ResourcesUsed(Value):
@@ -135,6 +136,7 @@ class Result(Value):
     outcome: Outcome
     exit: Exit | None = None
     enforcement: Enforcement | None = None
+    grant: Grant | None = None
     decision: Decision | None = None
     held_back: tuple[Quarantined, ...] = ()
     notes: tuple[str, ...] = ()
@@ -144,6 +146,8 @@ class Result(Value):
     # Whether the changes are in the workspace, and whether `redoma undo` takes them back.
     applied: bool = False
     undoable: bool = True
+    # Who said no, where somebody was asked and did.
+    declined_by: str = ""
     # Whether it was a dry run: asked for, or wanted by whoever was asked, or by their silence.
     dry_run: bool = False
     # What a Python call returned; or how it failed.
@@ -166,8 +170,22 @@ class Result(Value):
         return self.exit.cut_by if self.exit is not None else ()
 
     @property
+    def ended_by_itself(self) -> bool:
+        """Whether it came to an end of its own, with any status: nothing cut short what it wrote.
+
+        What Redoma ended (a limit, a timeout, a lost gate, a second Ctrl-C) did not, and neither
+        did what the kernel ended for a call that it may not make.
+        """
+        return (
+            self.outcome in (Outcome.EXITED, Outcome.SIGNALLED)
+            and (self.exit is None or self.exit.signal != _SIGSYS)
+            and self.failure is None
+            and not self.limited
+        )
+
+    @property
     def may_apply(self) -> bool:
-        """Whether what it wrote becomes real on success; a reader that went is no failure."""
+        """Whether it counts as a success; a reader that went is no failure."""
         if self.ok:
             return True
         ended = self.exit

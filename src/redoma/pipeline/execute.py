@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import nullcontext
 
 from redoma.base import own_directories, signals
 from redoma.jail.kernel.syscalls import open_plain
@@ -72,16 +73,17 @@ def execute(
                 launch = replace(launch, answers=LARGEST + 1)
             if plan.grant.limits.file_size is not None:
                 launch = replace(launch, limits=replace(launch.limits, file_size=limits.file_size))
-            ended = run(
-                _with_secrets(launch, plan),
-                stdin=stdin,
-                sink=sink,
-                control=control,
-                wait_for_start=wait_for_start,
-                meanwhile=lambda: _load_what_follows(layer),
-                groups=host.groups(),
-                directory=layer.directory if layer is not None else plan.grant.workspace,
-            )
+            with nullcontext() if control is None or not plan.terminal else control.lent():
+                ended = run(
+                    _with_secrets(launch, plan),
+                    stdin=stdin,
+                    sink=sink,
+                    control=control,
+                    wait_for_start=wait_for_start,
+                    meanwhile=lambda: _load_what_follows(layer),
+                    groups=host.groups(),
+                    directory=layer.directory if layer is not None else plan.grant.workspace,
+                )
             taken = prepared.settle()
             notes = (*prepared.notes, *ended.notes, *_about_ours(plan.grant, ended))
             changes = None
@@ -100,6 +102,7 @@ def execute(
         outcome=ended.outcome,
         exit=ended,
         enforcement=plan.enforcement,
+        grant=plan.grant,
         held_back=taken,
         notes=notes,
         changes=changes,

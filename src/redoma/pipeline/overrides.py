@@ -109,7 +109,13 @@ class Overrides:
 
     def when(self, grant: Grant) -> Grant:
         """The grant with the moment at which changes become real, where that was said by name."""
-        return grant if self._apply is None else replace(grant, apply=self._apply)
+        if self._apply is None:
+            return grant
+        # Attack: an agent says `always` where the policy's isolation wants a person to look first.
+        looked_at = (Apply.ASK, Apply.NEVER)
+        if grant.apply in looked_at and self._apply not in looked_at:
+            return grant
+        return replace(grant, apply=self._apply)
 
     def _taken_off(self, limits: Limits) -> frozenset[Guarantee]:
         found: set[Guarantee] = set()

@@ -98,7 +98,13 @@ def _walk(request: Request, context: PathContext) -> Path[Result | str]:
         if meant is None:
             yield AuditStep(events=(events.refused("nobody approved this command", "declined"),))
             notes = (answer.notes,) if answer is not None and answer.notes else ()
-            return Result(outcome=Outcome.DECLINED, decision=decision, run=request.id, notes=notes)
+            return Result(
+                outcome=Outcome.DECLINED,
+                decision=decision,
+                run=request.id,
+                notes=notes,
+                declined_by=_decliner(answer),
+            )
         if meant is not request.mode and meant is Mode.PREVIEW:
             request = replace(request, mode=Mode.PREVIEW)
             plan = context.plan(request, context.grant(request, decision))
@@ -187,6 +193,12 @@ def _meant(question: Question, answer: Answer | None) -> Mode | str | None:
     return Mode.RUN if answer.approves(question) else None
 
 
+def _decliner(answer: Answer | None) -> str:
+    """Who said no; nothing where nobody said anything."""
+    said = answer is not None and answer.approved_by != NOBODY
+    return answer.approved_by if answer is not None and said else ""
+
+
 def _unconfirmed(request: Request, decision: Decision) -> tuple[str, ...]:
     """Why a preview may not simply be applied: the command itself would have to be confirmed."""
     if request.mode is not Mode.PREVIEW or decision.verdict is not Verdict.CONFIRM:
@@ -210,7 +222,7 @@ def _settle(request: Request, context: PathContext, plan: RunPlan, result: Resul
         "nothing was changed; redoma apply {id} keeps what the command wrote", id=changes.id
     )
     when = plan.grant.apply
-    if when is When.NEVER or (not result.may_apply and when is not When.ALWAYS):
+    if not _becomes_real(when, result):
         yield AuditStep(events=(events.changed(Kind.PREVIEWED, changes),))
         return replace(result, notes=(*result.notes, kept))
     now = context.judge(request, changes)
@@ -225,7 +237,9 @@ def _settle(request: Request, context: PathContext, plan: RunPlan, result: Resul
         meant = _meant(question, answer)
         if meant is None and answer is not None and answer.approved_by != NOBODY:
             yield from discard_changes(events, changes)
-            return replace(result, outcome=Outcome.DECLINED, changes=None)
+            return replace(
+                result, outcome=Outcome.DECLINED, changes=None, declined_by=_decliner(answer)
+            )
         if meant is not Mode.RUN:
             yield HoldStep(id=changes.id, asks=(why,))
             notes = (*result.notes, f"{why}: {kept}")
@@ -253,6 +267,13 @@ def _settle(request: Request, context: PathContext, plan: RunPlan, result: Resul
         held_back=(*result.held_back, *applied.held_back),
         notes=(*result.notes, *applied.notes),
     )
+
+
+def _becomes_real(when: When, result: Result) -> bool:
+    """Whether what a run wrote is applied, as the grant says, or put to a person for it."""
+    if when in (When.ALWAYS, When.NEVER):
+        return when is When.ALWAYS
+    return result.may_apply or (when is not When.ON_SUCCESS and result.ended_by_itself)
 
 
 def _allowed(

@@ -41,8 +41,8 @@ class Access(Value):
 
     `direct` writes straight into the workspace where the level would hold what is written.
     `temporary` lets commands work on the machine's own /tmp, held in the workspace's place.
-    `apply` says when what was held becomes real: `on_success`, `always`, `ask` or `never`; without
-    `undo` nothing is kept to take it back.
+    `apply` says when what was held becomes real: `always`, `on_end` (the command came to an end of
+    its own), `on_success`, `ask` or `never`; without `undo` nothing is kept to take it back.
 
     >>> import redoma
     >>> redoma.Access(write=("/srv/out",), env={"CI": "1"}).write

@@ -6,7 +6,7 @@ import os
 
 from redoma.base.paths import is_within
 from redoma.model.decision import Verdict
-from redoma.model.grant import Guarantee, Limits, NetworkMode, Writes
+from redoma.model.grant import Apply, Guarantee, Limits, NetworkMode, Writes
 from redoma.model.message import Message
 from redoma.model.network import Reach
 from redoma.model.value import replace
@@ -27,6 +27,9 @@ CONSTRAINTS = "constraints"
 def narrowed(grant: Grant, held_to: StepConstraints) -> Grant:
     """The grant under the constraints of a step."""
     grant = replace(grant, limits=least(grant.limits, _limits(held_to)))
+    if grant.apply is Apply.ON_END:
+        # A step is done or not done: what is tried again finds the workspace as it was before.
+        grant = replace(grant, apply=Apply.ON_SUCCESS)
     grant = _networked(grant, held_to)
     if held_to.allowed_write_paths is not None:
         grant = _written(grant, _resolved(held_to.allowed_write_paths, grant.workspace))

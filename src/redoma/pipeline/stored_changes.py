@@ -63,6 +63,16 @@ def resolve(prefix: str) -> str:
     return transaction_store.resolve(prefix)
 
 
+def typed_name(name: str) -> str:
+    """The shortest beginning of a transaction's name that means it and no other, of four letters
+    at least."""
+    others = [other for other in os.listdir(transaction_store.root()) if other != name]
+    length = 4
+    while length < len(name) and any(other.startswith(name[:length]) for other in others):
+        length += 1
+    return name[:length]
+
+
 def load(name: str) -> Changes:
     """The changes of a transaction; PreviewGone where they are no more."""
     return transaction_store.load(resolve(name))

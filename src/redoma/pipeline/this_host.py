@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import stat
 from _thread import allocate_lock
 
 from redoma.base.paths import is_below
@@ -95,6 +96,46 @@ def workspace(path: str) -> str:
             hint=remedy("OWN_WORKSPACE"),
         )
     return real
+
+
+def project_root(here: str) -> str:
+    """The root of the repository around a real directory; the directory itself where none is.
+
+    Attack: somebody puts a `.git` into a directory that others can write, or into a home, and so
+    everything below it would be one workspace: neither counts.
+    """
+    mine = (os.geteuid(), os.stat(here).st_uid)
+    found, data, folder = here, "", here
+    while len(folder) > 1:
+        try:
+            mark = os.lstat(f"{folder}/.git")
+        except OSError:
+            mark = None
+        if mark is not None and (not data or is_below(data, folder)):
+            open_to_all = os.stat(folder).st_mode & stat.S_IWOTH
+            if mark.st_uid not in mine or open_to_all or _wrong(folder, folder):
+                break
+            if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+                break
+            found = folder
+            # What belongs to a submodule or a worktree may lie in a repository around it.
+            data = _data_of(f"{folder}/.git") if stat.S_ISREG(mark.st_mode) else ""
+            if not data:
+                break
+        folder = os.path.dirname(folder)
+    return found
+
+
+def _data_of(mark: str) -> str:
+    """Where git keeps what belongs to a submodule or a worktree; nothing for anything else."""
+    try:
+        with open(mark, encoding="utf-8", errors="surrogateescape") as file:
+            name, _, place = file.read(4096).partition(": ")
+    except OSError:
+        return ""
+    if name != "gitdir":
+        return ""
+    return os.path.realpath(os.path.join(os.path.dirname(mark), place.strip()))
 
 
 def _wrong(path: str, real: str) -> str:

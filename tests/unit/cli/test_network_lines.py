@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redoma.cli.run import RUN, network_lines
+from redoma.cli.closing_lines import network_lines
+from redoma.cli.run import RUN
 from redoma.cli.run_options import sandbox_for
 from redoma.model.errors import UsageError
 from redoma.model.network import (

@@ -17,8 +17,8 @@ def project(tmp_path: Path) -> Project:
 def test_a_run_without_undo_says_so_everywhere(project: Project) -> None:
     (project.root / "old").write_text("old\n")
     _, said = project.call("run", "--no-undo", "rm old; echo 1 > new")
-    assert "redoma: changes applied for good: 2; nothing was kept to undo" in said
-    assert "takes them back" not in said
+    assert "redoma: 2 changes applied · for good: nothing was kept to undo" in said
+    assert "undo with" not in said
     (entry,) = project.json("history")["history"]
     assert (entry["standing"], entry["undoable"]) == ("final", False)
     assert "  final  " in project.call("history")[0]

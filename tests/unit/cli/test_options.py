@@ -77,10 +77,17 @@ def test_a_value_is_not_repeated_where_an_option_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("after", [["-l"], ["--json"], ["b"]], ids=str)
-def test_nothing_stands_behind_a_command_to_run(after: list[str]) -> None:
-    with pytest.raises(UsageError) as caught:
-        RUN.read(["ls", *after])
-    assert caught.value.hint == "quote a shell command, or write -- before a program"
+def test_nothing_stands_behind_the_text_of_a_shell_command(after: list[str]) -> None:
+    for text in ("ls a", "ls;b", "a=b", "ls|wc", "~/x", "$x"):
+        with pytest.raises(UsageError) as caught:
+            RUN.read([text, *after])
+        assert caught.value.hint == "quote a shell command, or write -- before a program"
+
+
+@pytest.mark.parametrize("after", [["-l"], ["--json"], ["b", "$c", "--", "d e"]], ids=str)
+def test_the_words_behind_a_program_are_its_own(after: list[str]) -> None:
+    line = RUN.read(["--level", "strict", "/bin/ls", *after])
+    assert (line.command, line.flags) == (["/bin/ls", *after], set())
 
 
 def test_a_previews_own_flags_may_stand_behind_its_command() -> None:
@@ -95,4 +102,4 @@ def test_no_option_of_a_command_is_spelled_twice(name: str) -> None:
 
 def test_every_option_of_a_run_feeds_the_sandbox_or_is_about_how_it_is_shown() -> None:
     strays = [row.name for row in RUN_OPTIONS if isinstance(row, Option) and not row.feeds]
-    assert strays == ["--tty", "--json", "--trace-files", "--quiet"]
+    assert strays == ["--tty", "--no-tty", "--json", "--trace-files", "--quiet", "--verbose"]

@@ -356,7 +356,7 @@ def test_gc_frees_on_request_and_only_tells_if_asked(project: Project) -> None:
         ["preview", "--keep", "--discard", "true"],
         ["preview", "-t", "true"],
         ["preview", "--nonsense", "true"],
-        ["preview", "echo", "x"],
+        ["preview", "echo x", "y"],
         ["apply"],
         ["apply", "--nonsense", "x"],
         ["apply", "../../etc"],

@@ -52,7 +52,8 @@ def redoma(
         (["run"], 2),
         (["run", ""], 2),
         (["run", "--"], 2),
-        (["run", "ls", "-l"], 2),
+        (["run", "ls", "-l"], 0),
+        (["run", "ls -l", "--json"], 2),
         (["run", "--memory", "plenty", "true"], 2),
         (["run", "--memory", "-1", "true"], 2),
         (["run", "--level", "lax", "true"], 2),
@@ -79,8 +80,12 @@ def test_a_home_directory_is_no_workspace(workspace: Path) -> None:
     assert b"your home directory" in done.stderr
 
 
-def test_streams_are_the_commands_own_and_one_line_says_what_held(workspace: Path) -> None:
+def test_streams_are_the_commands_own_and_a_line_says_what_held_where_asked(
+    workspace: Path,
+) -> None:
     done = redoma(workspace, "run", "cat; echo oops >&2", given=b"typed\n")
+    assert (done.stdout, done.stderr) == (b"typed\n", b"oops\n")
+    done = redoma(workspace, "run", "-v", "cat; echo oops >&2", given=b"typed\n")
     assert done.stdout == b"typed\n"
     first, last, *more = done.stderr.splitlines()
     assert (first, more) == (b"oops", [])

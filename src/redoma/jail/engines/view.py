@@ -131,7 +131,7 @@ _TOOLCHAINS = """
 # Where a program on the search path is a shim, what it starts lies beside it, in whoever's home.
 _ROOTS = frozenset(name for name in _TOOLCHAINS if "/" not in name)
 # Attack: a PATH entry such as ~/.ssh would show what it holds.
-_NEVER = """
+NEVER = """
     .ssh .aws .azure .gnupg .kube .docker .config .netrc .password-store .mozilla .thunderbird
     .local/share/keyrings .git-credentials .npmrc .pypirc .cargo/credentials .cargo/credentials.toml
 """.split()
@@ -198,7 +198,7 @@ def _root_of_tools(entry: str, home: str) -> str:
 
 def _outermost(found: list[str], home: str, keep: tuple[str, ...]) -> list[str]:
     """Directories that may be shown, without those that lie inside another."""
-    never = [f"{home}/{name}" for name in _NEVER]
+    never = [f"{home}/{name}" for name in NEVER]
     chosen: list[str] = []
     # Most are not there, and one question is cheaper than following each part of a path.
     for path in sorted({p for p in found if p and os.access(p, os.F_OK)}):

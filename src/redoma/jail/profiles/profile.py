@@ -237,7 +237,7 @@ def _profile(entries: list[tuple[str, str]], path: str) -> Profile:
     return Profile(
         level=level,
         writes=Writes(single.get("workspace", "direct").replace("read-only", "none")),
-        apply=Apply(single.get("apply", "on_success")),
+        apply=Apply(single.get("apply", "on_end")),
         home=Home(single.get("home", "nothing")),
         network=NetworkMode(single.get("network", "closed")),
         network_grants=_network_grants(single.get("network_grants", ""), level, path),

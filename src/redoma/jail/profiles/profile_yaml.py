@@ -13,7 +13,7 @@ from redoma.model.message import Message
 
 _CHOICES = {
     "workspace": ("direct", "layer", "memory", "read-only"),
-    "apply": ("on_success", "always", "ask", "never"),
+    "apply": ("always", "on_end", "on_success", "ask", "never"),
     "home": ("toolchains", "nothing"),
     "network": ("closed", "gated", "open"),
     "network_grants": ("allowed", "never"),

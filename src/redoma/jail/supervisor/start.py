@@ -6,7 +6,7 @@ import os
 import select
 import time
 from _thread import allocate_lock
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import lru_cache
 
 from redoma.base import signals
@@ -17,6 +17,7 @@ from redoma.model.message import Message
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from redoma.jail.supervisor.file_trace import FileTrace
@@ -289,6 +290,8 @@ class Control:
         self.typed: InputSource | None = None
         # Words each connection as it happens, for whoever watches; nobody is told without it.
         self.narrate: Callable[[Connection], bytes] | None = None
+        # Gives the command a person's terminal while it runs, and no longer.
+        self.attached: Callable[[Control], AbstractContextManager[None]] | None = None
 
     @property
     def fd(self) -> int:
@@ -319,6 +322,10 @@ class Control:
         """Closes the command's standard input after what was written."""
         self.input_over = True
         self.wake()
+
+    def lent(self) -> AbstractContextManager[None]:
+        """The block in which a person's terminal is the command's."""
+        return nullcontext() if self.attached is None else self.attached(self)
 
     def drain(self) -> None:
         """Takes the wake-ups out of the pipe."""

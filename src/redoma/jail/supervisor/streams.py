@@ -325,7 +325,8 @@ def raw(fd: int) -> Iterator[None]:
 
     before = termios.tcgetattr(fd)
     try:
-        tty.setraw(fd)
+        # What was typed ahead is for the command, as in a shell.
+        tty.setraw(fd, termios.TCSADRAIN)
         yield
     finally:
         termios.tcsetattr(fd, termios.TCSADRAIN, before)

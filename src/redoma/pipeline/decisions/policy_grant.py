@@ -20,7 +20,7 @@ _MEGABYTE = 1 << 20
 # Changes are held in a layer, or made at once to all but the protected paths.
 _ABOUT_WRITES = frozenset((Guarantee.PROTECTED_PATHS, Guarantee.CHANGES_HELD))
 _WRITES = (Writes.DIRECT, Writes.LAYER, Writes.MEMORY, Writes.NONE)
-_APPLY = (Apply.ALWAYS, Apply.ON_SUCCESS, Apply.ASK, Apply.NEVER)
+_APPLY = (Apply.ALWAYS, Apply.ON_END, Apply.ON_SUCCESS, Apply.ASK, Apply.NEVER)
 _LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
 # Inside a sandbox these are copies or memory of its own: nothing of the machine's is there.
 _REPLACED = frozenset("/etc /var /tmp /var/tmp /run /proc /sys /dev /boot".split())
