@@ -18,6 +18,12 @@ def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     language = None
     hook = "hook" in arguments[:3]  # as far as anyone can tell before the options are read
+    if sys.platform != "linux":
+        sys.stderr.write(
+            f"redoma: runs on Linux, and this is {sys.platform}: nothing ran\n"
+            "hint: a Linux virtual machine, or WSL 2; see docs/guides/install.md\n"
+        )
+        return STOP if hook else COULD_NOT_WORK
     try:
         if None in (sys.stdin, sys.stdout, sys.stderr):
             from redoma.cli.streams import open_closed

@@ -110,7 +110,7 @@ class Tools:
         stdin: Annotated[str, Field(description="what the command reads")] = "",
         max_output: Shown = MOST_SHOWN,
     ) -> reports.RunReport | InputRequiredResult:
-        """Runs a command in the sandbox and applies what it wrote when it succeeds; undo takes it
+        """Runs a command in the sandbox and applies what it wrote when it has ended; undo takes it
         back. Where the policy wants that, the person is asked first."""
 
         async def work(ask: object) -> reports.RunReport:
