@@ -41,11 +41,22 @@ def test_what_a_run_that_succeeds_writes_becomes_real_and_can_be_taken_back(
     assert contents(machine.workspace) == before
 
 
-def test_what_a_run_that_fails_writes_never_becomes_real(machine: Machine) -> None:
+def test_what_a_run_that_fails_writes_is_real_and_can_be_taken_back(machine: Machine) -> None:
     sandbox = standard(machine)
     (machine.workspace / "old").write_text("as it was\n")
     result = sandbox.run("echo more >> old; exit 3")
-    assert (result.exit_code, result.applied) == (3, False)
+    assert (result.exit_code, result.applied) == (3, True)
+    assert contents(machine.workspace) == {"old": "as it was\nmore\n"}
+    assert result.changes is not None
+    undo(result.changes.id)
+    assert contents(machine.workspace) == {"old": "as it was\n"}
+
+
+def test_what_a_limit_cuts_short_never_becomes_real(machine: Machine) -> None:
+    sandbox = standard(machine)
+    (machine.workspace / "old").write_text("as it was\n")
+    result = sandbox.run("echo more >> old; sleep 60", timeout=1)
+    assert (result.exit_code, result.applied) == (124, False)
     assert contents(machine.workspace) == {"old": "as it was\n"}
 
 

@@ -248,8 +248,20 @@ def test_what_a_run_wrote_can_be_taken_back(place: Place) -> None:
     assert not (place.workspace / "added").exists()
 
 
-def test_a_command_that_fails_changes_nothing_until_a_person_wants_it(place: Place) -> None:
+def test_a_command_that_fails_keeps_what_it_wrote_and_it_can_be_taken_back(place: Place) -> None:
     result = place.sandbox().run("echo half > done; false")
+    assert (result.exit_code, result.applied, result.undoable) == (1, True, True)
+    assert (place.workspace / "done").read_text() == "half\n"
+    assert result.changes is not None
+    undo(result.changes.id)
+    assert not (place.workspace / "done").exists()
+
+
+def test_where_only_success_counts_a_failure_changes_nothing_until_a_person_wants_it(
+    place: Place,
+) -> None:
+    access = Access(apply="on_success")
+    result = place.sandbox(access=access).run("echo half > done; false")
     assert (result.exit_code, result.applied) == (1, False)
     assert not (place.workspace / "done").exists()
     assert result.changes is not None
