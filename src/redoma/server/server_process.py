@@ -6,8 +6,9 @@ import asyncio
 import ipaddress
 import os
 import socket
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
+from redoma.base import signals
 from redoma.model.errors import UsageError
 from redoma.model.message import Message
 from redoma.model.value import Value
@@ -101,6 +102,11 @@ async def _serve(
         lifespan="off",
     )
     server = uvicorn.Server(config)
+    # Its own handling raises the signal again when it has ended: before the sessions were ended.
+    server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]
+    asked_to_end = asyncio.Event()
+    for number in (signals.SIGINT, signals.SIGTERM, signals.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, asked_to_end.set)
     address: ServerAddress | None = None
     running = asyncio.ensure_future(server.serve([listener]))
     try:
@@ -121,11 +127,15 @@ async def _serve(
                     exact=_exact(),
                 )
             )
-        await running
+        ending = asyncio.ensure_future(asked_to_end.wait())
+        await asyncio.wait({running, ending}, return_when=asyncio.FIRST_COMPLETED)
+        ending.cancel()
     finally:
         if address is not None:
             address_file.withdraw(address)
-        await sessions.close()
+        await sessions.close()  # while there still is somebody to be told
+        server.should_exit = True
+        await running
     return 0
 
 

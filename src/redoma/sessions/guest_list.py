@@ -140,9 +140,9 @@ class GuestList:
         self.tell()
         return guest
 
-    def carried_by(self, id: str, transport: str) -> None:
+    def carried_by(self, id: str, viewer: Viewer, transport: str) -> None:
         """A guest's frames now go another way."""
-        if id in self._guests:
+        if self._viewers.get(id) is viewer:
             self._put(self._guests[id], transport=transport)
             self.tell()
 
