@@ -1,7 +1,7 @@
 """The same frames on a WebRTC data channel, negotiated over the WebSocket.
 
 The WebSocket stays: who somebody is and what they may do is decided there, and the data channel
-only carries what that connection may carry. When one of them goes, the other does not gain anything.
+only carries what that connection may carry. When one of them goes, the other gains nothing.
 """
 
 from __future__ import annotations

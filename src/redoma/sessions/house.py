@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 
 from redoma.base import own_directories
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 LOGIN_LIFETIME = 10 * 60.0
 MOST_RUNNING, MOST_ENDED = 100, 50
+_LAST_WORDS = 50
 
 
 class Joined(Value):
@@ -94,6 +96,9 @@ class Sessions:
             session.end("the server")
         for session in running:
             await session.wait()
+        for _ in range(_LAST_WORDS):
+            if any(session.viewers for session in running):
+                await asyncio.sleep(0.02)
 
     def _ended(self, session: Session) -> None:
         self.codes.withdraw(session.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import termios
 from _thread import allocate_lock
@@ -16,6 +17,7 @@ HOST = "host"
 TERMINAL = "terminal"
 """Who types beside the guests: the host, and the session's own terminal when it is asked."""
 _PIECE = 1024
+_OTHER_SIDE = 0x5441  # TIOCGPTPEER
 _MOST_WAITING = 256 << 10
 
 
@@ -144,4 +146,9 @@ class InputGate:
         """Attack: lines typed while a program sleeps are in the kernel, and run when it wakes."""
         if self._own >= 0:
             with suppress(termios.error, OSError):
-                termios.tcflush(self._own, termios.TCOFLUSH)
+                # What was written and not read lies with the other side, and is let go there.
+                other = fcntl.ioctl(self._own, _OTHER_SIDE, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+                try:
+                    termios.tcflush(other, termios.TCIFLUSH)
+                finally:
+                    os.close(other)

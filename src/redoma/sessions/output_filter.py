@@ -16,7 +16,7 @@ from redoma.model.value import Value
 
 _LONGEST = 256 << 10
 # CSI: what moves, erases, colours and sets modes. No letter here asks a question.
-_CSI = rb"[0-9;:]*[@A-HJ-MPSTXZ`abd-hlmr-u]|\?[0-9;]*[hlJKrs]|>[0-9;]*m|[0-9]* q|!p|[0-9]*\"q"
+_CSI = rb"[0-9;:]*[@A-HJ-MPSTXZ`abd-hlmrsu]|\?[0-9;]*[hlJKrs]|>[0-9;]*m|[0-9]* q|!p|[0-9]*\"q"
 # The last one ends a text.
 _PLAIN = rb"[78=>cDEHMNOn|}~\\]|[()*+][0-9A-Za-z<>]|#[3-68]|%[@G]"
 _LINK = rb"8;[^;\x00-\x1f\x7f-\xff]*;(?:https?://[^\x00-\x20\x7f]*)?"
