@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -205,4 +206,5 @@ class Connection:
             self.screen += frame[1:]
 
     def _acknowledge(self, sequence: int) -> None:
-        self.socket.send(b"\x06" + struct.pack("!Q", sequence))
+        with suppress(ConnectionClosed):  # what came before the end is still read
+            self.socket.send(b"\x06" + struct.pack("!Q", sequence))

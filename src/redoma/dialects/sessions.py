@@ -42,15 +42,15 @@ ACTIONS = (
 TEXTS = {
     "⚠️ ATENÇÃO": "⚠️ WARNING",
     "Dar acesso de escrita permite que o convidado controle seu terminal.": (
-        "Write access lets the guest control your terminal."
+        "Giving write access lets the guest control your terminal."
     ),
     "Só faça isso com pessoas de confiança.": "Only do this with people you trust.",
-    "Tornar Editável": "Make Editable",
+    "Tornar Editável": "Make editable",
     "Cancelar": "Cancel",
-    "Conceder Acesso": "Grant Access",
+    "Conceder Acesso": "Grant access",
     "Agora você pode digitar": "You can type now",
-    "Seu acesso de escrita foi revogado.": "Your write access was revoked.",
-    "Ver Logs": "View Logs",
+    "Seu acesso de escrita foi revogado.": "Your write access has been revoked.",
+    "Ver Logs": "View logs",
 }
 """What its pages say, and what that is in English."""
 
