@@ -6,4 +6,4 @@ from bench.soak_sessions import soak
 
 
 def test_guests_who_come_and_go_leave_nothing_behind() -> None:
-    assert soak(seconds=4, sessions=3, guests=3) == []
+    assert soak(seconds=3, sessions=2, guests=2) == []
