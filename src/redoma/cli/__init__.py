@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("redoma.server.serve_command:SERVE", "the console in the browser; shared terminals"),
     "session": ("redoma.server.session_command:SESSION", "start, share and end a shared terminal"),
     "shell": ("redoma.cli.run:SHELL", "an interactive shell inside a sandbox"),
+    "session-report": ("redoma.cli.session_report:REPORT", "what an agent did in a session"),
     "undo": ("redoma.cli.undo:UNDO", "take back what was applied"),
     "login": ("redoma.cli.login:LOGIN", "logs you in at a provider, for tokens that are kept"),
     "logout": ("redoma.cli.login:LOGOUT", "forgets a login and its tokens"),

@@ -23,10 +23,15 @@ UNDO = CommandTable(
     " changed since.",
     "With the ID of a run of `redoma plan run`, takes back all its steps, the last one first, and"
     " stops at the first that cannot be taken back; what is taken back then stays so.",
-    usage=("[ID]",),
+    usage=("[ID]", "--session ID"),
     arguments=(Argument("ID", "may be shortened as long as it is clear"),),
     options=(
         Heading("options"),
+        Option(
+            "--session ID",
+            "everything that an agent's session did through Redoma, the newest first; stops where"
+            " a file has changed since (redoma session-report)",
+        ),
         Option("--workspace DIR", "the workspace, if it is not the current directory"),
         Option("--json", "one JSON object"),
     ),
@@ -58,6 +63,12 @@ def main(options: CommandLine) -> int:
 
     stop_on_signals()
     as_json = options.json
+    if "--session" in options.values:
+        if options.words or "--workspace" in options.values:
+            raise UsageError("--session stands alone", hint="redoma undo --session ID")
+        from redoma.cli.session_report import undo_session
+
+        return undo_session(options.values["--session"], as_json=as_json)
     place = options.values.get("--workspace", "")
     if not options.words:
         here = workspace_here(place)

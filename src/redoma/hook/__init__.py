@@ -18,6 +18,11 @@ STOP = 2
 def main(argv: list[str], language: str | None = None) -> int:
     """Answers one tool call, or manages the hook's place in an agent's settings."""
     name = argv[0] if argv else ""
+    if name == "enclose":
+        for_an_agent(language)
+        from redoma.hook.enclosed_shell import enclose
+
+        return enclose(argv[1:])
     asks = name in ("", "-h", "--help") or "-h" in argv or "--help" in argv
     if asks or name in ("install", "uninstall", "status"):
         from redoma.hook.install import manage

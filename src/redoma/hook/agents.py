@@ -16,6 +16,7 @@ through.
 from __future__ import annotations
 
 import json
+import re
 
 from redoma.cli.streams import MOST_BYTES
 from redoma.i18n import phrased
@@ -63,11 +64,18 @@ class ToolCall(Value):
     paths: tuple[str, ...] = ()
     foreign: bool = False
     session: str = ""
+    # What a tool that only looks would do, as a shell would say it.
+    looks: tuple[str, ...] = ()
+    background: bool = False
 
 
 def read_call(raw: bytes | None, agent: Agent) -> ToolCall:
     """The call in a payload, or `Unreadable` with what is wrong with it."""
-    payload = _object(raw)
+    return call_of(payload_of(raw), agent)
+
+
+def call_of(payload: dict[str, object], agent: Agent) -> ToolCall:
+    """The call in a payload that was read."""
     session = payload.get("session_id")
     return replace(_call(payload, agent), session=session if isinstance(session, str) else "")
 
@@ -88,7 +96,13 @@ def _call(payload: dict[str, object], agent: Agent) -> ToolCall:
         given = _input(payload)
         where = _directory(given, agent.directories, cwd)
         project = cwd if where != cwd else None
-        return ToolCall(tool=tool, cwd=where, project=project, command=_command(given, tool, agent))
+        return ToolCall(
+            tool=tool,
+            cwd=where,
+            project=project,
+            command=_command(given, tool, agent),
+            background=given.get(agent.background) is True,
+        )
     if tool in agent.writers:
         given = _input(payload)
         path = _first(given, agent.writers[tool])
@@ -98,10 +112,56 @@ def _call(payload: dict[str, object], agent: Agent) -> ToolCall:
         if not paths:
             raise Unreadable("the patch names no file")
         return ToolCall(tool=tool, cwd=cwd, paths=paths)
+    if tool in agent.readers or tool in agent.fetchers:
+        return ToolCall(tool=tool, cwd=cwd, looks=_looks(_input(payload), tool, agent))
+    if tool.startswith(agent.servers):
+        return _of_server(payload, tool, cwd)
     return ToolCall(tool=tool, cwd=cwd)
 
 
-def _object(raw: bytes | None) -> dict[str, object]:
+def _looks(given: dict[str, object], tool: str, agent: Agent) -> tuple[str, ...]:
+    """What reads the same files or asks the same host in a shell, which the judge knows."""
+    import shlex
+
+    if tool in agent.fetchers:
+        found = [text for name in agent.fetchers[tool] for text in _texts(given.get(name))]
+        return tuple(f"curl -fsS -- {shlex.quote(url)}" for text in found for url in _urls(text))
+    paths = [text for name in agent.readers[tool] for text in _texts(given.get(name))]
+    return tuple(f"cat -- {shlex.quote(path)}" for path in paths)
+
+
+def _urls(text: str) -> list[str]:
+    return [word.strip("\"'<>(),;") for word in text.split() if "://" in word]
+
+
+def _texts(given: object) -> list[str]:
+    found = given if isinstance(given, list) else [given]
+    return [text for text in found if isinstance(text, str) and text.strip()]
+
+
+_PATHS = ("path", "paths", "file_path", "filepath", "file", "filename", "source", "destination")
+_URLS = ("url", "urls", "uri")
+_CHANGES = re.compile(r"writ|edit|creat|delet|remov|mov|renam|append|save|patch", re.IGNORECASE)
+
+
+def _of_server(payload: dict[str, object], tool: str, cwd: str | None) -> ToolCall:
+    """A tool of an MCP server, as far as its arguments say by name what it touches."""
+    import shlex
+
+    given = payload.get("tool_input")
+    if not isinstance(given, dict):
+        return ToolCall(tool=tool, cwd=cwd)
+    paths = [text for name in _PATHS for text in _texts(given.get(name)) if "://" not in text]
+    urls = [text for name in _URLS for text in _texts(given.get(name))]
+    looks = [f"curl -fsS -- {shlex.quote(url)}" for text in urls for url in _urls(text)]
+    if _CHANGES.search(tool.rpartition("__")[2]):
+        return ToolCall(tool=tool, cwd=cwd, paths=tuple(paths), looks=tuple(looks))
+    looks += [f"cat -- {shlex.quote(path)}" for path in paths]
+    return ToolCall(tool=tool, cwd=cwd, looks=tuple(looks))
+
+
+def payload_of(raw: bytes | None) -> dict[str, object]:
+    """The JSON object that an agent has written, or `Unreadable`."""
     if raw is None:
         raise Unreadable(Message("the payload is larger than {most} bytes", most=MOST_BYTES))
     try:
@@ -184,6 +244,14 @@ class Agent(Value):
     worded: tuple[str, ...] = ()  # shell tools that may give the command as a list of words
     foreign: tuple[str, ...] = ()  # tools that run a language we do not read
     directories: tuple[str, ...] = ()  # fields of a shell tool that name where it runs
+    readers: dict[str, tuple[str, ...]]  # tool → fields that may hold a path to look at
+    fetchers: dict[str, tuple[str, ...]]  # tool → fields that may hold an address
+    servers: str = "mcp__"  # how the names of tools of MCP servers begin
+    background: str = ""  # the field of a shell tool by which a command stays
+    # Of an agent whose commands run enclosed: what it calls the end of a call, and its project.
+    finished: str = ""
+    project: str = ""
+    rewrites: bool = False  # whether it takes another command from its hook
     answer: Callable[[str, str], dict[str, object]]
 
     def says(self, word: str, reason: str) -> str:
@@ -232,6 +300,16 @@ CLAUDE_CODE = Agent(
     },
     patchers={},
     foreign=("PowerShell",),
+    readers={
+        "Read": ("file_path",),
+        "NotebookRead": ("notebook_path",),
+        "Grep": ("path",),
+        "Glob": ("path",),
+    },
+    fetchers={"WebFetch": ("url",)},
+    background="run_in_background",
+    finished="PostToolUse",
+    project="CLAUDE_PROJECT_DIR",
     answer=_claude_answer,
 )
 
@@ -250,6 +328,8 @@ CODEX = Agent(
     patchers={"apply_patch": ("command", "input", "patch")},
     worded=("shell", "local_shell"),
     directories=("workdir",),
+    readers={},
+    fetchers={},
     answer=_codex_answer,
 )
 
@@ -261,6 +341,20 @@ GEMINI = Agent(
     writers={"write_file": ("file_path",), "replace": ("file_path",)},
     patchers={},
     directories=("dir_path", "directory"),
+    readers={
+        "read_file": ("file_path", "absolute_path"),
+        "read_many_files": ("paths", "include"),
+        "grep_search": ("dir_path", "path"),
+        "search_file_content": ("dir_path", "path"),
+        "list_directory": ("dir_path", "path"),
+        "glob": ("dir_path", "path"),
+    },
+    fetchers={"web_fetch": ("url", "prompt")},
+    servers="mcp_",
+    background="is_background",
+    finished="AfterTool",
+    project="GEMINI_PROJECT_DIR",
+    rewrites=True,
     answer=_gemini_answer,
 )
 

@@ -8,7 +8,7 @@ import sys
 from redoma.base.log import logger
 from redoma.base.text import harmless, shortened
 from redoma.cli.streams import read_all
-from redoma.hook.agents import ASK, DENY, Unreadable, read_call
+from redoma.hook.agents import ASK, DENY, Unreadable, call_of, payload_of
 from redoma.i18n import phrased
 from redoma.model.decision import Decision, Verdict
 from redoma.model.errors import PolicyError, RecordError
@@ -28,6 +28,7 @@ log = logger(__name__)
 LONGEST_REASON = 1000
 LONGEST_PART = 120
 MOST_FINDINGS = 3
+ENCLOSED = "--enclosed"
 
 
 def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
@@ -42,7 +43,7 @@ def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
         return ASK, phrased(
             "Redoma reads POSIX shells and cannot judge what {tool} runs.", tool=tool
         )
-    if call.command is None and not call.paths:
+    if call.command is None and not call.paths and not call.looks:
         return None
     try:
         policy = load_policy(call.project or call.cwd or ".", home=os.environ.get("HOME"))
@@ -62,10 +63,14 @@ def answer(call: ToolCall, pack: str, agent: str) -> tuple[str, str] | None:
 
 def _judged(call: ToolCall, pack: str, policy: Policy, caller: Caller) -> tuple[Decision, ...]:
     home = os.environ.get("HOME")
-    if call.command is not None:
-        checks = CommandCheck(policy, caller, pack=pack, cwd=call.cwd, home=home)
-        return checks.checked((call.command,))
-    return WriteCheck(policy, caller, pack=pack, cwd=call.cwd, home=home).checked(call.paths)
+    texts = call.looks if call.command is None else (call.command,)
+    found: tuple[Decision, ...] = ()
+    if texts:
+        found = CommandCheck(policy, caller, pack=pack, cwd=call.cwd, home=home).checked(texts)
+    if call.paths:
+        checks = WriteCheck(policy, caller, pack=pack, cwd=call.cwd, home=home)
+        found += checks.checked(call.paths)
+    return found
 
 
 def reason(decision: Decision) -> str:
@@ -105,19 +110,26 @@ def respond(agent: Agent, arguments: list[str]) -> int:
     """Answers the call on standard input; 0 for a judgement, 2 where there can be none."""
     try:
         pack, flags = read_options(arguments)
-        found = answer(read_call(read_all(sys.stdin.buffer), agent), pack, agent.name)
+        payload = payload_of(read_all(sys.stdin.buffer))
+        if ENCLOSED in flags and payload.get("hook_event_name") != agent.event:
+            from redoma.hook.enclosing import heard
+
+            return heard(agent, payload)
+        call = call_of(payload, agent)
+        found = answer(call, pack, agent.name)
     except Unreadable as error:
         what = harmless(phrased(str(error)))
         why = phrased("Redoma cannot read this call, so it is refused: {what}", what=what)
         return refuse(agent, shortened(why, LONGEST_REASON))
     log.info("%s: %s", agent.name, "nothing against it" if found is None else found[0])
-    if found is None:
-        return ANSWERED
-    word, reason = found
-    if word == ASK and "--no-ask" in flags:
-        word = DENY
-        reason += phrased(" Nobody is here to ask, so this is refused.")
-    sys.stdout.write(agent.says(word, reason))
+    if found is not None and found[0] == ASK and "--no-ask" in flags:
+        found = DENY, found[1] + phrased(" Nobody is here to ask, so this is refused.")
+    said = agent.says(*found) if found is not None else ""
+    if ENCLOSED in flags and call.command is not None and (found is None or found[0] == ASK):
+        from redoma.hook.enclosing import enclosed
+
+        said = enclosed(agent, call, payload, said)
+    sys.stdout.write(said)
     sys.stdout.flush()
     return ANSWERED
 
@@ -132,8 +144,8 @@ def refuse(agent: Agent, why: str) -> int:
 
 def read_options(arguments: list[str]) -> tuple[str, set[str]]:
     """The pack and the flags given to a hook; anything else is refused."""
-    if not arguments:  # as nearly always: the table is not worth its time
-        return "", set()
+    if not arguments or arguments == [ENCLOSED]:  # as nearly always: the table is not worth it
+        return "", set(arguments)
     from redoma.hook.install import CALL
     from redoma.model.errors import UsageError
 

@@ -22,9 +22,11 @@ TIMEOUT_S = 60
 ELSE_STOP = "|| sh -c 'echo \"redoma gave no answer, so the call is refused\" >&2; exit 2'"
 
 MATCHERS = {
-    "claude-code": "Bash|Monitor|PowerShell|Write|Edit|MultiEdit|NotebookEdit",
-    "codex": "Bash|shell|local_shell|shell_command|exec_command|apply_patch",
-    "gemini": "^(run_shell_command|write_file|replace)$",
+    "claude-code": "Bash|Monitor|PowerShell|Write|Edit|MultiEdit|NotebookEdit|Read|NotebookRead"
+    "|Grep|Glob|WebFetch|mcp__.*",
+    "codex": "Bash|shell|local_shell|shell_command|exec_command|apply_patch|mcp__.*",
+    "gemini": "^(run_shell_command|write_file|replace|read_file|read_many_files|grep_search"
+    "|search_file_content|list_directory|glob|web_fetch|mcp_.*)$",
 }
 
 
@@ -70,10 +72,13 @@ def is_ours(handler: object, agent: str) -> bool:
     return isinstance(text, str) and re.search(wanted, text) is not None
 
 
-def our_handlers(settings: object, agent: str) -> list[tuple[int, int]]:
-    """Where ours stand in parsed settings: the index of the group and of the handler in it."""
+def our_handlers(settings: object, agent: str, name: str = "") -> list[tuple[int, int]]:
+    """Where ours stand in parsed settings: the index of the group and of the handler in it.
+
+    `name` is another event than the one that judges.
+    """
     hooks = settings.get("hooks") if isinstance(settings, dict) else None
-    groups = hooks.get(event(agent)) if isinstance(hooks, dict) else None
+    groups = hooks.get(name or event(agent)) if isinstance(hooks, dict) else None
     found = []
     for at, one in enumerate(groups if isinstance(groups, list) else []):
         handlers = one.get("hooks") if isinstance(one, dict) else None
@@ -135,12 +140,12 @@ class JsonSettings:
             raise UsageError("has `hooks` of a shape that the agent does not know")
         return json_text.append(text, ("hooks", event(agent)), group)
 
-    def remove(self, text: str, agent: str) -> str:
+    def remove(self, text: str, agent: str, name: str = "") -> str:
         """The settings without our handlers, and without what stood there only for them."""
-        name = event(agent)
+        name = name or event(agent)
         while True:
             settings = self.parse(text)
-            ours = our_handlers(settings, agent)
+            ours = our_handlers(settings, agent, name)
             if not ours:
                 return text
             at, position = ours[-1]

@@ -9,140 +9,25 @@ from redoma.base.text import harmless
 from redoma.cli import complain
 from redoma.cli.options import Argument, CommandTable, Heading, Option, Sample, nearest
 from redoma.hook import entry
-from redoma.hook import settings_file as files
 from redoma.hook.agents import AGENTS
 from redoma.hook.answer import read_options
-from redoma.hook.settings_file import SCOPES, SettingsPlace, places, scopes
+from redoma.hook.settings_change import (
+    ENCLOSING,
+    SettingsChange,
+    carry_out,
+    handler,
+    install,
+    installed,
+    uninstall,
+)
+from redoma.hook.settings_file import SCOPES, places, scopes
 from redoma.i18n import phrased
 from redoma.model.errors import RedomaError, UsageError
 from redoma.model.message import Message
-from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.cli.options import CommandLine
-
-
-class SettingsChange(Value):
-    """A settings file before and after; `after` None means that the file goes."""
-
-    kept: files.Kept
-    after: str | None
-    keeps_backup: bool = False
-    exact: bool = False
-
-    @property
-    def changed(self) -> bool:
-        return self.after != self.kept.text
-
-
-def handler(place: SettingsPlace) -> entry.JsonSettings | entry.TomlSettings:
-    """What edits the format of a file."""
-    return entry.TomlSettings() if place.is_toml else entry.JsonSettings()
-
-
-def installed(
-    agent: str, scope: str, wanted: dict[str, object] | None = None
-) -> list[tuple[files.Kept, list[dict[str, object]]]]:
-    """The files of a scope, with the groups of ours in each; `wanted` is shown if one is broken."""
-    return [(kept, _groups(kept, wanted)) for kept in map(files.read_place, places(agent, scope))]
-
-
-def _groups(kept: files.Kept, wanted: dict[str, object] | None) -> list[dict[str, object]]:
-    try:
-        return handler(kept.place).groups(kept.text, kept.place.agent)
-    except UsageError as error:
-        raise UsageError(f"{kept.real} {error}", hint=_by_hand(kept, wanted)) from error
-
-
-def install(agent: str, scope: str, options: list[str]) -> SettingsChange:
-    """The change that puts our hook in, or brings it up to date."""
-    group = entry.group(agent, options)
-    here = installed(agent, scope, group)
-    target, ours = next(((kept, found) for kept, found in here if found), _fresh(here))
-    if ours == [group]:
-        return SettingsChange(kept=target, after=target.text)
-    try:
-        edit = handler(target.place)
-        text = edit.remove(target.text, agent) if ours and target.text else target.text
-        after = edit.add(text, agent, group)
-    except UsageError as error:
-        raise UsageError(f"{target.real} {error}", hint=_by_hand(target, group)) from error
-    # A file that already had ours keeps the backup of the time before us.
-    return SettingsChange(
-        kept=target, after=after, keeps_backup=target.text is not None and not ours
-    )
-
-
-def _fresh(
-    here: list[tuple[files.Kept, list[dict[str, object]]]],
-) -> tuple[files.Kept, list[dict[str, object]]]:
-    """Where a new hook goes: beside hooks that are there, as Codex warns of two kinds of file."""
-    for kept, ours in here:
-        if kept.text is not None and kept.text.strip():
-            settings = handler(kept.place).parse(kept.text)
-            if settings.get("hooks"):
-                return kept, ours
-    return here[0]
-
-
-def uninstall(agent: str, scope: str) -> list[SettingsChange]:
-    """The changes that take our hook out, and with it all that was added for it."""
-    changes: list[SettingsChange] = []
-    for kept, ours in installed(agent, scope):
-        if not ours or kept.text is None:
-            continue
-        edit = handler(kept.place)
-        before = files.read_backup(kept)
-        if len(ours) == 1 and _made(edit, before, agent, ours[0]) == kept.text:
-            changes.append(SettingsChange(kept=kept, after=before, exact=True))
-            continue
-        try:
-            after = edit.remove(kept.text, agent)
-        except UsageError as error:
-            raise UsageError(f"{kept.real} {error}") from error
-        emptied = before is None and after.strip() in ("", "{}")
-        changes.append(SettingsChange(kept=kept, after=None if emptied else after))
-    return changes
-
-
-def _made(
-    edit: entry.JsonSettings | entry.TomlSettings,
-    before: str | None,
-    agent: str,
-    group: dict[str, object],
-) -> str | None:
-    """What installing made of the file that was there before."""
-    try:
-        return edit.add(before, agent, group)
-    except UsageError:
-        return None
-
-
-def carry_out(change: SettingsChange) -> None:
-    """Writes a change; the backup comes first, and goes when the file is as it was."""
-    if not change.changed:
-        return
-    if change.keeps_backup:
-        files.write_backup(change.kept)
-    if change.after is None:
-        files.delete(change.kept.real)
-    else:
-        files.write(change.kept, change.after)
-    if change.exact:
-        files.delete(change.kept.backup)
-
-
-def _by_hand(kept: files.Kept, group: dict[str, object] | None) -> str:
-    if group is None:
-        return "mend the file, then try again"
-    agent = kept.place.agent
-    if kept.place.is_toml:
-        return Message("add this by hand:\n{block}", block=entry.toml_block(agent, group))
-    import json
-
-    entry_text = json.dumps({"hooks": {entry.event(agent): [group]}}, indent=2)
-    return Message("add this by hand:\n{block}", block=entry_text)
 
 
 SCOPE_FLAGS = tuple(f"--{scope}" for scope in SCOPES)
@@ -159,6 +44,7 @@ CALL_OPTIONS = (
         "refuses what a person would have to confirm, for runs that nobody watches",
         of="claude-code codex gemini install",
     ),
+    Option("--enclosed", "an enclosing hook: see install", shown=False),
     # What every hook does; settings that name it keep working.
     Option("--tighten-only", "says nothing where it has nothing against a call", shown=False),
 )
@@ -181,6 +67,11 @@ HOOK = CommandTable(
             "--local",
             "as --project, in the file that stays out of version control (claude-code)",
             of=_PLACED,
+        ),
+        Option(
+            "--judge-only",
+            "only judges: commands that pass run where the agent runs them, not in the jail",
+            of="install",
         ),
         Option("--dry-run", "shows the change and writes nothing", of=_PLACED),
         Option("--json", "one JSON object instead of prose", of="install uninstall status"),
@@ -226,20 +117,31 @@ def _agent(line: CommandLine) -> str:
 
 @HOOK.subcommand(
     "install",
-    "AGENT [--user|--project|--local] [--dry-run] [--json] [OPTION]...",
-    "writes the hook into the agent's settings and keeps everything that is there",
+    "AGENT [--user|--project|--local] [--judge-only] [--dry-run] [--json] [OPTION]..."
+    " [-- RUN-OPTION...]",
+    "writes the hook into the agent's settings, has its commands run enclosed where it can, and"
+    " keeps everything that is there; what follows -- are options of redoma run for them",
     most=None,
 )
 def _install(given: CommandLine) -> int:
+    run = given.words[1:]
+    del given.words[1:]
     scope, agent = _scope(given), _agent(given)
     own: list[str] = ["--no-ask"] if "--no-ask" in given.flags else []
     if "--pack" in given.values:
         own += ["--pack", given.values["--pack"]]
     _try_pack(own)
-    change = install(agent, scope, own)
+    encloses = agent in ENCLOSING and "--judge-only" not in given.flags
+    if run and not encloses:
+        raise UsageError("options of redoma run are for commands that run enclosed", hint=HOOK.hint)
+    if encloses:
+        from redoma.hook.enclosed_shell import checked_options
+
+        checked_options(agent, run)
+    change = install(agent, scope, own, run=run if encloses else None)
     if "--dry-run" not in given.flags:
         carry_out(change)
-    done = report_change(change, given.flags, notes=_notes(agent, scope))
+    done = report_change(change, given.flags, notes=_notes(agent, scope, encloses=encloses))
     if given.json:
         _write_json({"agent": agent, "scope": scope, **done})
     elif not change.changed:
@@ -321,7 +223,7 @@ def _difference(change: SettingsChange) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def _notes(agent: str, scope: str) -> list[str]:
+def _notes(agent: str, scope: str, *, encloses: bool) -> list[str]:
     """What a person still has to know or do before the hook guards anything."""
     notes = {
         "claude-code": ["sessions that are running keep their hooks; /hooks shows what is active"],
@@ -331,6 +233,10 @@ def _notes(agent: str, scope: str) -> list[str]:
             " (gemini -p): for both, install with --no-ask"
         ],
     }[agent]
+    if encloses:
+        notes.append("shell commands of new sessions run in the jail; redoma undo --session ID")
+    elif agent not in ENCLOSING:
+        notes.append("its commands are judged and not enclosed; redoma wrap -- codex encloses it")
     if scope == "project":
         notes.append("this file is often shared, and the hook names a path of this machine")
         if agent != "claude-code":

@@ -9,7 +9,7 @@ import re
 from redoma.hook import json_text
 from redoma.hook import settings_file as files
 from redoma.hook.entry import JsonSettings, TomlSettings, launcher
-from redoma.hook.install import SettingsChange
+from redoma.hook.settings_change import SettingsChange
 from redoma.model.errors import UsageError
 from redoma.model.message import Message
 from redoma.model.value import Value

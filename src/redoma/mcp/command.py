@@ -14,7 +14,7 @@ from redoma.model.message import Message
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.cli.options import CommandLine
-    from redoma.hook.install import SettingsChange
+    from redoma.hook.settings_change import SettingsChange
 
 _PLACED = "install uninstall"
 CLIENT_NAMES = "claude-code codex gemini cursor vscode"
@@ -128,7 +128,8 @@ def _uninstall(line: CommandLine) -> int:
 
 
 def _carry_out(line: CommandLine, name: str, change: SettingsChange) -> int:
-    from redoma.hook.install import carry_out, report_change
+    from redoma.hook.install import report_change
+    from redoma.hook.settings_change import carry_out
     from redoma.mcp.client_settings import CLIENTS
 
     if "--dry-run" not in line.flags:

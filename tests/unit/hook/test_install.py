@@ -14,7 +14,7 @@ import pytest
 
 from redoma import hook
 from redoma.hook import entry
-from redoma.hook import install as changes
+from redoma.hook import settings_change as changes
 from redoma.model.errors import RedomaError
 from tests.unit.cli.running import START
 from tests.unit.hook.payloads import claude
@@ -62,7 +62,7 @@ def write(path: Path, text: str) -> Path:
 def test_a_new_file_holds_one_group_for_the_agents_event(
     agent: str, scope: str, world: Path
 ) -> None:
-    assert hook.main(["install", agent, f"--{scope}"]) == 0
+    assert hook.main(["install", "--judge-only", agent, f"--{scope}"]) == 0
     assert list(tree(world)) == [FILES[agent, scope]]
     settings = json.loads((world / FILES[agent, scope]).read_text())
     group = settings["hooks"][EVENTS[agent]][0]
@@ -72,9 +72,9 @@ def test_a_new_file_holds_one_group_for_the_agents_event(
 
 @pytest.mark.parametrize(("agent", "scope"), FILES)
 def test_twice_is_once_and_uninstalling_leaves_nothing(agent: str, scope: str, world: Path) -> None:
-    hook.main(["install", agent, f"--{scope}"])
+    hook.main(["install", "--judge-only", agent, f"--{scope}"])
     once = tree(world)
-    assert hook.main(["install", agent, f"--{scope}"]) == 0
+    assert hook.main(["install", "--judge-only", agent, f"--{scope}"]) == 0
     assert tree(world) == once
     assert hook.main(["uninstall", agent, f"--{scope}"]) == 0
     assert tree(world) == {}
@@ -85,7 +85,7 @@ BEFORE = '{"model" : "opus",\n "n": 1.50, "hooks": { "PreToolUse": [\n {"hooks":
 
 def test_uninstalling_gives_back_every_byte(world: Path) -> None:
     path = write(world / FILES["claude-code", "user"], BEFORE)
-    hook.main(["install", "claude-code"])
+    hook.main(["install", "--judge-only", "claude-code"])
     assert path.read_text() != BEFORE
     assert path.with_name("settings.json.before-redoma").read_text() == BEFORE
     hook.main(["uninstall", "claude-code"])
@@ -94,7 +94,7 @@ def test_uninstalling_gives_back_every_byte(world: Path) -> None:
 
 def test_what_came_after_us_stays_when_we_go(world: Path) -> None:
     path = write(world / FILES["claude-code", "user"], '{\n  "a": 1\n}\n')
-    hook.main(["install", "claude-code"])
+    hook.main(["install", "--judge-only", "claude-code"])
     settings = json.loads(path.read_text())
     theirs = {"type": "command", "command": "/bin/true"}
     settings["hooks"]["PreToolUse"][0]["hooks"].append(theirs)
@@ -111,8 +111,8 @@ def test_what_came_after_us_stays_when_we_go(world: Path) -> None:
 
 def test_another_installation_is_brought_up_to_date_and_not_doubled(world: Path) -> None:
     path = write(world / FILES["claude-code", "user"], BEFORE)
-    hook.main(["install", "claude-code", "--tighten-only"])
-    hook.main(["install", "claude-code", "--pack", "skill", "--no-ask"])
+    hook.main(["install", "--judge-only", "claude-code", "--tighten-only"])
+    hook.main(["install", "--judge-only", "claude-code", "--pack", "skill", "--no-ask"])
     groups = json.loads(path.read_text())["hooks"]["PreToolUse"]
     assert groups == [{"hooks": []}, entry.group("claude-code", ["--no-ask", "--pack", "skill"])]
     hook.main(["uninstall", "claude-code"])
@@ -124,7 +124,7 @@ def test_a_dry_run_shows_the_change_and_makes_none(
 ) -> None:
     write(world / FILES["claude-code", "user"], BEFORE)
     before = tree(world)
-    assert hook.main(["install", "claude-code", "--dry-run"]) == 0
+    assert hook.main(["install", "--judge-only", "claude-code", "--dry-run"]) == 0
     assert tree(world) == before
     out = capsys.readouterr().out
     assert out.startswith("--- ")
@@ -160,7 +160,7 @@ def test_a_file_that_cannot_be_edited_safely_is_left_alone_and_the_entry_is_show
 ) -> None:
     write(world / FILES["claude-code", "user"], text)
     before = tree(world)
-    assert hook.main(["install", "claude-code"]) == 2
+    assert hook.main(["install", "--judge-only", "claude-code"]) == 2
     assert tree(world) == before
     said = capsys.readouterr()
     assert said.out == ""
@@ -171,7 +171,7 @@ def test_comments_are_named_and_the_entry_is_offered(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(world / FILES["gemini", "user"], '{\n  // mine\n  "a": 1\n}')
-    assert hook.main(["install", "gemini"]) == 2
+    assert hook.main(["install", "--judge-only", "gemini"]) == 2
     said = capsys.readouterr().err
     assert "has comments" in said
     assert '"BeforeTool"' in said
@@ -181,7 +181,7 @@ def test_comments_are_named_and_the_entry_is_offered(
 def test_mode_is_kept_and_no_other_file_is_left(world: Path) -> None:
     path = write(world / FILES["claude-code", "user"], "{}")
     path.chmod(0o640)
-    hook.main(["install", "claude-code"])
+    hook.main(["install", "--judge-only", "claude-code"])
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert sorted(os.listdir(path.parent)) == ["settings.json", "settings.json.before-redoma"]
     assert stat.S_IMODE(path.with_name("settings.json.before-redoma").stat().st_mode) == 0o640
@@ -201,7 +201,7 @@ def test_a_users_link_is_followed_and_said(world: Path, capsys: pytest.CaptureFi
     link = world / FILES["claude-code", "user"]
     link.parent.mkdir()
     link.symlink_to(real)
-    assert hook.main(["install", "claude-code"]) == 0
+    assert hook.main(["install", "--judge-only", "claude-code"]) == 0
     assert link.is_symlink()
     assert "hooks" in json.loads(real.read_text())
     assert f"{link} is a link; the file changed is {real}" in capsys.readouterr().err
@@ -218,7 +218,7 @@ def test_a_projects_link_to_the_outside_is_not_followed(linked: str, world: Path
         place.symlink_to(target)
     else:
         place.parent.symlink_to(target.parent)
-    assert hook.main(["install", "claude-code", "--project"]) == 2
+    assert hook.main(["install", "--judge-only", "claude-code", "--project"]) == 2
     assert target.read_text() == "{}"
 
 
@@ -227,7 +227,7 @@ def test_agents_that_live_elsewhere_are_found(world: Path, monkeypatch: pytest.M
     monkeypatch.setenv("CODEX_HOME", str(world / "x"))
     monkeypatch.setenv("GEMINI_CLI_HOME", str(world / "g"))
     for agent in EVENTS:
-        hook.main(["install", agent])
+        hook.main(["install", "--judge-only", agent])
     assert list(tree(world)) == ["c/settings.json", "g/.gemini/settings.json", "x/hooks.json"]
 
 
@@ -285,12 +285,12 @@ def test_hooks_that_are_switched_off_are_pointed_out(
     agent: str, file: str, text: str, world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(world / file, text)
-    hook.main(["install", agent])
+    hook.main(["install", "--judge-only", agent])
     assert "switches hooks off" in capsys.readouterr().err
 
 
 def test_status_shows_every_place(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    hook.main(["install", "gemini", "--project"])
+    hook.main(["install", "--judge-only", "gemini", "--project"])
     write(world / "home/.codex/hooks.json", "{")
     capsys.readouterr()
     assert hook.main(["status", "--json"]) == 0

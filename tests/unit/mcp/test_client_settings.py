@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redoma.hook.install import carry_out
+from redoma.hook.settings_change import carry_out
 from redoma.mcp.client_settings import CLIENTS, entry, install, place_of, uninstall
 from redoma.model.errors import UsageError
 
