@@ -28,6 +28,7 @@ MODULES_WITHOUT: tuple[str, ...] = (
 CODE = re.compile(
     r'import sys;|"\$@"|while IFS|127\.0\.0\.1|\|\| sh -c|\\b|\*\*\* |# [<>]{3}|\(command'
     r"|HISTCONTROL=|# Completes redoma's|#compdef|complete -c|\{0\}\)\n|\.(?:TH|SH|SS) "
+    r"|#!/bin/sh|case \"\$1\" in|cd \{0\} \|\| exit 1|exec (?:zsh -c|\{0\})|\{0\}eval "
     r"|HTTP/1|POST \{0\} HTTP/|import os, signal|Project-Id-Version: |plan \{0\}(?:\n|\Z)|import \{0\}\n"
 )
 NOT_MESSAGES: frozenset[str] = frozenset(

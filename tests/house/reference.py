@@ -13,7 +13,7 @@ from redoma.cli.options import HELP, CommandTable, Heading
 from tests.house.tree import ROOT
 
 PAGE = ROOT / "docs/reference/cli.md"
-BLOCK = re.compile(r"<!-- table of (?P<name>[a-z]+) -->\n.*?<!-- end of table -->\n", re.S)
+BLOCK = re.compile(r"<!-- table of (?P<name>[a-z-]+) -->\n.*?<!-- end of table -->\n", re.S)
 
 
 def rewritten(page: str) -> str:

@@ -30,7 +30,7 @@ def test_continuous_integration_requires_what_the_promises_rest_on() -> None:
     said = (ROOT / ".ci/run").read_text(encoding="utf-8")
     wanted = (
         *("bubblewrap", "forkserver", "standard", "strict", "maximum"),
-        *("docker", "podman"),
+        *("docker", "podman", "agents"),
     )
     assert f"REDOMA_REQUIRE=${{REDOMA_REQUIRE-{','.join(wanted)}}}" in said
     assert "export REDOMA_REQUIRE" in said

@@ -49,6 +49,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "undo": ("redoma.cli.undo:UNDO", "take back what was applied"),
     "login": ("redoma.cli.login:LOGIN", "logs you in at a provider, for tokens that are kept"),
     "logout": ("redoma.cli.login:LOGOUT", "forgets a login and its tokens"),
+    "wrap": ("redoma.cli.wrap:WRAP", "a whole agent, or any program, in the jail"),
     "vault": ("redoma.cli.vault:VAULT", "secrets that the egress gate adds to requests"),
 }
 

@@ -26,10 +26,16 @@ class EnclosedContext(RunContext):
     """The context of one command of an agent."""
 
     def __init__(
-        self, config: SandboxConfig, script: str, *, stdin: bytes | int | None, was_asked: bool
+        self,
+        config: SandboxConfig,
+        script: str,
+        *,
+        stdin: bytes | int | None,
+        was_asked: bool,
+        terminal: bool,
     ) -> None:
         """`was_asked` says that the agent has put this very command to a person."""
-        super().__init__(config, instead=script, stdin=stdin)
+        super().__init__(config, instead=script, stdin=stdin, terminal=terminal)
         self.prompt = PromptAnswerer(is_open=was_asked)
         self._first = self.prompt
 
@@ -59,7 +65,7 @@ class PromptAnswerer:
         return told(question, Choice.APPROVE, by=THE_PROMPT)
 
 
-def run_enclosed(
+def run_enclosed(  # noqa: PLR0913 — each by its own name
     sandbox: Sandbox,
     command: str,
     script: str,
@@ -69,9 +75,10 @@ def run_enclosed(
     was_asked: bool,
     sink: Sink | None,
     control: Control | None,
+    terminal: bool = False,
 ) -> Result:
     """Judges `command` and runs `script`, which has it in an agent's wrapping."""
     config = sandbox.config
     request = request_for(command, cwd, caller=config.caller, stdin=stdin)
-    context = EnclosedContext(config, script, stdin=stdin, was_asked=was_asked)
+    context = EnclosedContext(config, script, stdin=stdin, was_asked=was_asked, terminal=terminal)
     return drive(path(request, context), RunStepRunner(context, sink=sink, control=control))

@@ -92,7 +92,11 @@ CLAUDE, CODEX, GEMINI = AGENTS["claude-code"], AGENTS["codex"], AGENTS["gemini"]
             gemini("replace", file_path="a.txt", instruction="i", old_string="x", new_string="y"),
             ToolCall(tool="replace", cwd=CWD, paths=("a.txt",)),
         ),
-        (GEMINI, gemini("read_file", file_path="a.txt"), ToolCall(tool="read_file", cwd=CWD)),
+        (
+            GEMINI,
+            gemini("read_file", file_path="a.txt"),
+            ToolCall(tool="read_file", cwd=CWD, looks=("cat -- a.txt",)),
+        ),
     ],
     ids=lambda value: value.tool if isinstance(value, ToolCall) else "",
 )

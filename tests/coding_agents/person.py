@@ -7,8 +7,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.agents.installed import program
-from tests.agents.scripted_models import (
+from tests.coding_agents.installed import program
+from tests.coding_agents.scripted_models import (
     AnthropicModel,
     Calls,
     GeminiModel,
@@ -75,6 +75,8 @@ class Person:
                 **{"ANTHROPIC_BASE_URL": model.address, "ANTHROPIC_API_KEY": "x"},
                 **{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"},
             }
+            if before:
+                before = (*before, model.address.removeprefix("http://"), "--")
             command = [*before, str(found), "-p", "do it", *options]
             return AgentSessionRun(model, self.project, self._start(command, env))
 

@@ -35,7 +35,7 @@ class ScriptedModel:
 
     def answer(self, path: str, body: dict[str, Any]) -> Answered:
         """What the API says to one request: a content type and a body."""
-        raise NotImplementedError
+        raise AssertionError(f"no API is spoken here: {path} {body}")
 
 
 class AnthropicModel(ScriptedModel):

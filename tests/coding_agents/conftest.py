@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.person import Person
+from tests.coding_agents.person import Person
 from tests.tidy import remove
 
 

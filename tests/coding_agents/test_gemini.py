@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.agents.person import DECOY, Person
+from tests.coding_agents.person import DECOY, Person
 
 CALLS: list[tuple[str, dict[str, object]]] = [
     ("run_shell_command", {"command": "echo one > one.txt; mkdir -p sub; pwd"}),

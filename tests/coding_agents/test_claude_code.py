@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.agents.person import DECOY, AgentSessionRun, Person
+from tests.coding_agents.person import DECOY, AgentSessionRun, Person
 
 NO_HOOK, JUDGE_ONLY, ENCLOSED = "no hook", "judge only", "enclosed"
 CALLS: list[tuple[str, dict[str, object]]] = [

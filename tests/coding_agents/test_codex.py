@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.agents.person import Person
+from tests.coding_agents.person import Person
 
 COMMANDS = ["echo one > one.txt", "sudo -n true; echo two > two.txt", "cat one.txt; exit 3"]
 
