@@ -49,7 +49,7 @@ CLAUDE, CODEX, GEMINI = AGENTS["claude-code"], AGENTS["codex"], AGENTS["gemini"]
         (
             CLAUDE,
             claude("mcp__files__write", path="/x"),
-            ToolCall(tool="mcp__files__write", cwd=CWD),
+            ToolCall(tool="mcp__files__write", cwd=CWD, paths=("/x",)),
         ),
         (
             CODEX,

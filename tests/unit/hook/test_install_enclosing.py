@@ -106,7 +106,7 @@ def test_only_the_persons_own_programs_run_as_without_us(
         timeout=60,
         check=False,
     )
-    assert ("ran\n" == done.stdout) == runs
+    assert (done.stdout == "ran\n") == runs
     if not runs:  # no session is known, so nothing runs
         assert done.returncode == 126
         assert "is refused" in done.stderr
