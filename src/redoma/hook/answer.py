@@ -112,7 +112,7 @@ def respond(agent: Agent, arguments: list[str]) -> int:
         pack, flags = read_options(arguments)
         payload = payload_of(read_all(sys.stdin.buffer))
         if ENCLOSED in flags and payload.get("hook_event_name") != agent.event:
-            from redoma.hook.enclosing import heard
+            from redoma.hook.enclosed_calls import heard
 
             return heard(agent, payload)
         call = call_of(payload, agent)
@@ -126,7 +126,7 @@ def respond(agent: Agent, arguments: list[str]) -> int:
         found = DENY, found[1] + phrased(" Nobody is here to ask, so this is refused.")
     said = agent.says(*found) if found is not None else ""
     if ENCLOSED in flags and call.command is not None and (found is None or found[0] == ASK):
-        from redoma.hook.enclosing import enclosed
+        from redoma.hook.enclosed_calls import enclosed
 
         said = enclosed(agent, call, payload, said)
     sys.stdout.write(said)

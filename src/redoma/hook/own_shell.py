@@ -11,7 +11,7 @@ import shlex
 
 from redoma.base import own_directories, private_file
 from redoma.hook import entry
-from redoma.hook.enclosing import shell_of
+from redoma.hook.enclosed_calls import shell_of
 from redoma.model.errors import RedomaError, UsageError
 
 # Claude Code starts hooks and MCP servers through the same program. They are the person's own and

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redoma import hook
-from redoma.hook.enclosing import shell_of
+from redoma.hook.enclosed_calls import shell_of
 
 OTHERS = '{"env": {"A": "1"}, "hooks": {"PostToolUse": [{"hooks": []}]}}\n'
 
