@@ -118,8 +118,8 @@ def _run(line: CommandLine, program: str, prompts_off: tuple[str, ...]) -> int:
     from contextlib import nullcontext
 
     from redoma.cli import say
+    from redoma.cli.closing_lines import closing_line
     from redoma.cli.console import attached
-    from redoma.cli.run import closing_line
     from redoma.cli.run_options import sandbox_for
     from redoma.cli.streams import own_input, pass_signals_on, raw_writer, writer
     from redoma.pipeline.enclosed_command import run_enclosed

@@ -193,7 +193,7 @@ class _Enclosed:
 
     def _tell(self, result: Result) -> None:
         """What the agent has to know beside the command's own output: what was not done."""
-        from redoma.cli.run import closing_line
+        from redoma.cli.closing_lines import closing_line
 
         if result.outcome is Outcome.EXITED and not result.held_back and not result.notes:
             return
