@@ -1,4 +1,4 @@
-"""The container engine on engines that are real, as an ordinary user."""
+"""The container engine on engines that are real, as an ordinary user and as root."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ SAMPLE = (
     "test_transactions.py",
     "test_what_is_held.py",
 )
+ROOTS_SAMPLE = ("test_exit.py", "test_what_is_held.py")
 # Of another engine, or a comparison of two builders of one root mount by mount.
 NOT_HERE = ("test_forkserver.py", "test_root.py", "test_real_systemd.py", "test_real_containers.py")
+_WHOLE = ["tests/contract", *(f"--ignore=tests/contract/{name}" for name in NOT_HERE)]
 
 
 @pytest.mark.slow
@@ -37,22 +39,39 @@ def test_the_contract_holds_in_containers(kind: str) -> None:
     _contract(kind, [f"tests/contract/{name}" for name in SAMPLE])
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(INSIDE in os.environ, reason="this is the run inside")
+@pytest.mark.skipif(os.geteuid() != 0, reason="root's containers are root's")
+@pytest.mark.parametrize("kind", real_engines.KINDS)
+def test_the_contract_holds_in_roots_containers(kind: str) -> None:
+    _contract(kind, [f"tests/contract/{name}" for name in ROOTS_SAMPLE], lent=False)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(INSIDE in os.environ, reason="this is the run inside")
+@pytest.mark.skipif(os.geteuid() != 0, reason="root's containers are root's")
+@pytest.mark.parametrize("kind", real_engines.KINDS)
+def test_the_whole_contract_holds_in_roots_containers(kind: str) -> None:
+    _contract(kind, _WHOLE, lent=False)
+
+
 @pytest.mark.full
 @pytest.mark.both_users
 @pytest.mark.skipif(INSIDE in os.environ, reason="this is the run inside")
 @pytest.mark.parametrize("kind", real_engines.KINDS)
 def test_the_whole_contract_holds_in_containers(kind: str) -> None:
-    _contract(kind, ["tests/contract", *(f"--ignore=tests/contract/{n}" for n in NOT_HERE)])
+    _contract(kind, _WHOLE)
 
 
-def _contract(kind: str, what: list[str]) -> None:
-    am_root = os.geteuid() == 0
+def _contract(kind: str, what: list[str], *, lent: bool = True) -> None:
+    """Root lends its engine to an ordinary user, or uses it itself."""
+    am_root = os.geteuid() == 0 and lent
     why = real_engines.why_not(kind)
     if kind == "podman" and am_root:
-        pytest.skip("the engine does not run for root: Podman's own user is tried without root")
+        pytest.skip("Podman is each user's own: it is tried by an ordinary user, and by root")
     if kind == "docker" and am_root and not why:
         why = _no_user()
-    if why and kind in REQUIRED and (am_root or kind == "podman"):
+    if why and kind in REQUIRED and (os.geteuid() == 0 or kind == "podman"):
         pytest.fail(f"required: {kind} cannot be tried here: {why}", pytrace=False)
     if why:
         pytest.skip(f"SKIPPED: {kind} cannot be tried here: {why}")

@@ -13,18 +13,20 @@ import tempfile
 from contextlib import contextmanager, suppress
 
 from redoma.base import own_directories
-from redoma.jail.containers import create_request
+from redoma.jail.containers import container_init, create_request
 from redoma.jail.containers.discovery import find_engine
 from redoma.jail.containers.engine_socket import ApiCall
+from redoma.jail.containers.entered_root import programs_to_begin_with
 from redoma.jail.containers.keeper import COMPLAINT
-from redoma.jail.containers.root_mounts import GATE, RootMounts
+from redoma.jail.containers.root_mounts import RootMounts
 from redoma.jail.engines.frame import memory_file
 from redoma.jail.engines.preparer import NamespacePreparer
+from redoma.jail.forkserver.messages import SandboxDescription
 from redoma.jail.kernel.process import is_machines_root
 from redoma.jail.probe.trial import nothing_held, tried
 from redoma.jail.protect import installation
 from redoma.model.errors import EngineFailed, IsolationError, RedomaError
-from redoma.model.grant import EngineReport, Guarantee, NetworkMode, Syscalls
+from redoma.model.grant import NOBODYS_UID, EngineReport, Guarantee, NetworkMode, Syscalls
 from redoma.model.request import PythonCall
 from redoma.model.value import replace
 
@@ -41,56 +43,21 @@ if TYPE_CHECKING:
     from redoma.model.container import ContainerEngine
     from redoma.model.grant import Limits, RunPlan
 
-_ROOT = "run by root the command would keep root's kernel uid"
 _START = (
     "import sys; sys.path.append(sys.argv[1]); "
     "from redoma.jail.containers.keeper import main; main(sys.argv[2:])"
 )
-# The first process inside: it waits for the word, starts the command as its child, takes in
-# orphans, and ends as the command does. An engine's own init would be mounted where /usr goes.
-_INIT = f"""
-import os, signal, sys
-IGNORED = (1, 2, 3, 10, 12, 15)
-# In digits: an engine takes text, and words and variables may be any bytes.
-answers, count, *rest = sys.argv[1:]
-rest = [bytes.fromhex(word) for word in rest]
-words, env = rest[: int(count)], dict(pair.split(b"=", 1) for pair in rest[int(count) :])
-with open("{GATE}/go") as gate:
-    gate.readline()
-for number in IGNORED:
-    signal.signal(number, signal.SIG_IGN)
-child = os.fork()
-if child == 0:
-    for number in (*IGNORED, 13, 25):
-        signal.signal(number, signal.SIG_DFL)
-    if answers == "answers":
-        fd = os.open("{GATE}/answer", os.O_WRONLY)
-        os.dup2(fd, 3)
-        os.set_inheritable(3, True)
-    try:
-        try:
-            os.execve(words[0], words, env)
-        except OSError as error:
-            if error.errno != 8:
-                raise
-            os.execve(b"/bin/sh", [b"/bin/sh", *words], env)  # a script that names no reader
-    except OSError as error:
-        os.write(2, words[0] + b": " + error.strerror.encode() + bytes([10]))
-        os._exit(127 if error.errno == 2 else 126)
-while True:
-    pid, status = os.wait()
-    if pid == child:
-        code = os.waitstatus_to_exitcode(status)
-        os._exit(code if code >= 0 else 128 - code)
-"""
+_FIRST = (installation.INTERPRETER, "-I", "-S", "-B", "-c")
 _CAPPED = {
     Guarantee.MEMORY_CAPPED: "memory",
     Guarantee.PROCESSES_CAPPED: "processes",
     Guarantee.CPU_CAPPED: "cpu_percent",
 }
+_HELD = Guarantee.CHANGES_HELD
 # The first process inside counts as well.
 _NOT_THE_COMMAND = 1
-_GATE_IS_MISSING = "a container's network is the engine's, and has no gate"
+_GATE_IS_MISSING = "a container's network is the engine's, and only root may put a gate into it"
+_NO_OVERLAY = "a container engine mounts no overlay of ours"
 _ON_DISK = "what a command writes is a copy on a disk, and only watched"
 _IGNORED = "this engine ignores limits here: it has no control groups of its own"
 _MECHANISMS = {
@@ -109,23 +76,24 @@ class ContainerJail:
 
     def __init__(self, engines: Engines) -> None:
         self.preparer = NamespacePreparer()
-        self.preparer.overlays = False
-        self.preparer.copies = "a container engine mounts no overlay of ours"
+        # Root's container gets its root from us, and with it an overlay; anyone else's from the
+        # engine, which mounts none.
+        self._enters = is_machines_root()
+        self.preparer.overlays = self._enters
+        self.preparer.copies = "" if self._enters else _NO_OVERLAY
         self._found: tuple[EngineSocket, ContainerEngine] | None = None
         self._capped: frozenset[Guarantee] = frozenset()
         self._images: set[str] = set()
 
     def probe(self, run: TrialRunner) -> EngineReport:
         """What held when it was tried, limits as the kernel shows them from outside."""
-        if is_machines_root():
-            return nothing_held(self.name, _ROOT, install="run redoma as an ordinary user")
         try:
             socket, engine = self._engine()
         except RedomaError as error:
             return nothing_held(self.name, str(error), install=error.hint)
         self._capped = frozenset(_CAPPED)
         found = tried(self, run, version=f"{engine.kind} {engine.version}", program=socket.path)
-        lost = {Guarantee.DISK_CAPPED: _ON_DISK}
+        lost = {} if self._enters else {Guarantee.DISK_CAPPED: _ON_DISK}
         if not found.guarantees:
             # An engine that ignores limits is tried again without them.
             self._capped = frozenset()
@@ -149,42 +117,39 @@ class ContainerJail:
                 for g, why in found.missing
             ),
             mechanisms=tuple(
-                (g, _MECHANISMS.get(g, how))
+                (g, _MECHANISMS.get(g, how) if g is not _HELD or not found.overlays else how)
                 for g, how in (*found.mechanisms, *((g, "") for g in _CAPPED))
-                if g in found.guarantees and _MECHANISMS.get(g, how)
+                if g in found.guarantees and (how or g in _MECHANISMS)
             ),
         )
 
     def probe_identity(self) -> str:
         """The engine that answers, and where."""
-        if is_machines_root():
-            return "root"
         try:
             socket, engine = self._engine()
             status = os.stat(socket.path)
         except (RedomaError, OSError):
             return "no engine"
-        return f"{engine.kind} {engine.version} {socket.path} {status.st_ino} {status.st_mtime_ns}"
+        found = f"{engine.kind} {engine.version} {socket.path}"
+        return f"{found} {status.st_ino} {status.st_mtime_ns} {self._enters}"
 
     def adopt(self, report: EngineReport) -> None:
         """Uses the limits that held."""
         # Where memory is not the engine's to hold, processes are not either.
         held = frozenset(_CAPPED) & report.guarantees
         self._capped = held if Guarantee.MEMORY_CAPPED in held else frozenset()
-        self.preparer.overlays = False
+        self.preparer.overlays = self._enters and report.overlays
 
     @contextmanager
     def prepare(self, plan: RunPlan) -> Iterator[PreparedSandbox]:
         """A container that the keeper will start; nothing of it is left when the block ends."""
-        if is_machines_root():
-            raise EngineFailed(f"a container does not run for root: {_ROOT}", hint="redoma doctor")
         if plan.grant.syscalls is Syscalls.STRICTEST:
             raise EngineFailed(
                 "a container has its engine's filter of system calls, and not the strictest",
                 hint="redoma run --engine bubblewrap",
             )
-        if self.preparer.overlays:
-            raise EngineFailed("a container engine mounts no overlay of ours")
+        if self.preparer.overlays and not self._enters:
+            raise EngineFailed(_NO_OVERLAY)
         socket, engine = self._engine()
         build = ContainerBuild(self, plan, socket, engine)
         try:
@@ -193,9 +158,13 @@ class ContainerJail:
                     prepared.launch,
                     limits=_counted(prepared.launch.limits, engine, build.limits),
                     held_by_engine=frozenset(build.limits),
-                    over_disk=False,
-                    in_memory=(),  # copies lie on a disk
                 )
+                if self._enters:
+                    # Started where what its root is made of is staged.
+                    prepared.launch = replace(prepared.launch, inside=self._inside)
+                else:
+                    # Copies lie on a disk.
+                    prepared.launch = replace(prepared.launch, over_disk=False, in_memory=())
                 yield prepared
         finally:
             build.remove()
@@ -203,6 +172,18 @@ class ContainerJail:
     def close(self) -> None:
         """Ends what is kept ready."""
         self.preparer.close()
+
+    def _inside(self, job: Callable[[], int]) -> int:
+        """What `job` returns on the stage: as root, and as nobody where root may not.
+
+        A root without CAP_SYS_RESOURCE limits nobody's processes as nobody alone.
+        """
+        stage = self.preparer.staged()
+        try:
+            answer: int = stage.call(job)
+        except PermissionError:
+            answer = stage.start(job)
+        return answer
 
     def _engine(self) -> tuple[EngineSocket, ContainerEngine]:
         if self._found is None:
@@ -258,23 +239,31 @@ class ContainerBuild:
     ) -> tuple[tuple[str, ...], None]:
         """The keeper's command line, with a description of the container in memory."""
         plan = self._plan
-        root = RootMounts([*frame.base, *frame.before, *rest], self._place)
+        options = [*frame.base, *frame.before, *rest]
+        told, own_root = SandboxDescription(options), is_machines_root()
+        root = RootMounts(programs_to_begin_with() if own_root else options, self._place)
         call = isinstance(plan.request.workload, PythonCall)
         os.mkdir(f"{self._place}/gate", 0o755)
-        os.mkfifo(f"{self._place}/gate/go", 0o600)
-        if call:
-            os.mkfifo(f"{self._place}/gate/answer", 0o600)
-        root.binds[GATE] = (f"{self._place}/gate", True)
+        root.binds[container_init.GATE] = (f"{self._place}/gate", True)
         orders = {
             "socket": self._socket.path,
             "name": self._name,
-            "body": self._body(root, ["answers" if call else "none", *_digits(command, root.env)]),
-            "status": root.status,
-            "go": root.go,
-            "gate": f"{self._place}/gate/go",
-            "answer": f"{self._place}/gate/answer" if call else "",
+            "place": self._place,
+            "body": self._body(root),
+            "words": command,
+            "env": told.env,
+            "secrets": root.secrets,
+            "directory": told.directory,
+            "root": options if own_root else [],
+            "mounts": _own_mounts(give) if own_root else "",
+            "status": told.numbers["--json-status-fd"],
+            "go": told.numbers["--block-fd"],
+            "gate": f"{self._place}/gate",
+            # A terminal is the engine's to pass on.
+            "streams": [*(() if plan.terminal else (0, 1, 2)), *((3,) if call else ())],
             "limits": self.limits,
-            "closed": plan.grant.network is NetworkMode.CLOSED,
+            "closed": plan.grant.network is not NetworkMode.OPEN,
+            "user": _user()[0],
             "directories": {
                 place: _identity(source)
                 for place, (source, read_only) in root.binds.items()
@@ -285,7 +274,7 @@ class ContainerBuild:
         python = (installation.INTERPRETER, "-I", "-S", "-c", _START, installation.LIBRARY)
         return (*python, given), None
 
-    def _body(self, root: RootMounts, words: list[str]) -> dict[str, Any]:
+    def _body(self, root: RootMounts) -> dict[str, Any]:
         plan, engine, held_limits = self._plan, self._engine, self.limits
         image, data = root.image()
         self._jail.make_image(self._socket, image, data)
@@ -309,18 +298,21 @@ class ContainerBuild:
             host["PidsLimit"] = held_limits["processes"]
         if "cpu_percent" in held_limits:
             host["NanoCpus"] = held_limits["cpu_percent"] * 10_000_000
+        if plan.grant.network is NetworkMode.GATED:
+            # Attack: an engine may let everybody have the low ports, and the gate's is one of them.
+            host["Sysctls"] = {"net.ipv4.ip_unprivileged_port_start": "1024"}
         if engine.rootless and engine.kind == "podman":
             host["UsernsMode"] = "keep-id"
         return {
             "Image": image,
             "Entrypoint": [],
-            "Cmd": [installation.INTERPRETER, "-I", "-S", "-B", "-c", _INIT, *words],
-            "User": f"{os.geteuid()}:{os.getegid()}",
+            "Cmd": [*_FIRST, container_init.CODE],
+            "User": "{}:{}".format(*_user()),
             "WorkingDir": root.directory,
             "Tty": plan.terminal,
-            "OpenStdin": True,
-            "StdinOnce": True,
-            "AttachStdin": True,
+            "OpenStdin": plan.terminal,
+            "StdinOnce": plan.terminal,
+            "AttachStdin": plan.terminal,
             "AttachStdout": True,
             "AttachStderr": True,
             "Labels": create_request.labels(plan.grant.workspace),
@@ -335,10 +327,14 @@ def _counted(limits: Limits, engine: ContainerEngine, held: dict[str, int]) -> L
     return replace(limits, processes=min(limits.processes, create_request.MOST_PROCESSES - 1))
 
 
-def _digits(command: tuple[str, ...], env: dict[str, str]) -> list[str]:
-    """How many words there are, the words, and the variables."""
-    words = [*command, *(f"{name}={value}" for name, value in env.items())]
-    return [str(len(command)), *(os.fsencode(word).hex() for word in words)]
+def _user() -> tuple[int, int]:
+    """Who runs inside, for the kernel: the caller, and for root nobody whom the machine knows."""
+    return (NOBODYS_UID, NOBODYS_UID) if is_machines_root() else (os.geteuid(), os.getegid())
+
+
+def _own_mounts(give: Callable[[int], str]) -> str:
+    """The namespace in which the keeper sees the machine as we do; it is started on the stage."""
+    return give(os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC))
 
 
 def _make_image(socket: EngineSocket, name: str, data: bytes) -> None:

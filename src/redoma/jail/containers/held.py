@@ -53,6 +53,12 @@ def lost(pid: int, *, memory: int, pids: int, closed: bool) -> dict[Guarantee, s
     return found
 
 
+def kernel_user(pid: int) -> int:
+    """Who a process is for the kernel outside: the one number that all of its users are."""
+    users = set(_status(pid).get("Uid", "-1").split())
+    return int(users.pop()) if len(users) == 1 else -1
+
+
 def refused_processes(pid: int) -> bool:
     """Whether the control group of a process has refused to make another."""
     places, groups = mounted(), _groups(pid)

@@ -11,14 +11,16 @@ import json
 import os
 import select
 import signal
+import socket
 import sys
 import time
 from contextlib import suppress
 
 from redoma.jail.containers import held
+from redoma.jail.containers.container_init import packed_word
 from redoma.jail.containers.engine_socket import ApiCall, EngineSocket
 from redoma.jail.containers.exec_stream import FrameDecoder
-from redoma.jail.containers.root_mounts import OPENED
+from redoma.jail.containers.root_mounts import DATA, OPENED
 from redoma.model.container import ContainerError
 from redoma.model.grant import Guarantee
 
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
 COMPLAINT = "redoma-container: "
 _CHUNK = 1 << 16
 _TICK = 50
-_ANSWER = 3
+_ERRORS = 2
 _SETTLES_WITHIN = 3.0
+_BEGINS_WITHIN = 30.0
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
 
 
@@ -43,6 +46,7 @@ class ContainerKeeper:
         self.id = ""
         self._first = 0
         self._refused = False
+        self._gate: socket.socket | None = None
         self.terminal = bool(orders["body"]["Tty"])
 
     def run(self) -> int:
@@ -56,7 +60,13 @@ class ContainerKeeper:
                     self.engine.ask(ApiCall(method="DELETE", path=path))
 
     def _run(self) -> int:
+        stage = -1
+        if self.orders["root"]:
+            from redoma.jail.containers import entered_root
+
+            stage = entered_root.leave_stage(int(self.orders["mounts"]))
         self._name_opened()
+        door = self._door()
         path = f"/containers/create?name={self.orders['name']}"
         self.id = str(self._asked("POST", path, self.orders["body"])["Id"])
         query = "stream=1&stdin=1&stdout=1&stderr=1"
@@ -66,6 +76,10 @@ class ContainerKeeper:
         if not first:
             raise ContainerError("the container ended as it began")
         self._first = first
+        self._gate = self._let_in(door)
+        if self.orders["root"]:
+            home = int(self.orders["mounts"])
+            entered_root.build(first, self.orders["root"], stage=stage, home=home)
         self._refuse_less(first)
         if self.terminal:
             self._own_terminal()
@@ -89,6 +103,12 @@ class ContainerKeeper:
                 mount["Source"] = os.readlink(f"/proc/self/fd/{number}")
                 status = os.fstat(number)
                 self.orders["directories"][mount["Target"]] = (status.st_dev, status.st_ino)
+            elif mount["Source"].startswith(DATA):
+                number = int(mount["Source"].removeprefix(DATA))
+                mount["Source"] = f"{self.orders['place']}/data{number}"
+                with open(mount["Source"], "wb") as file:
+                    file.write(_whole(number))
+                os.chmod(mount["Source"], 0o444)
 
     def _refuse_less(self, first: int) -> None:
         """Everything that was planned holds for this very container, or nothing begins in it.
@@ -119,6 +139,8 @@ class ContainerKeeper:
         for name, guarantee in by_limit.items():
             if name not in limits:
                 lost.pop(guarantee, None)
+        if held.kernel_user(first) != self.orders["user"]:
+            lost[Guarantee.NO_NEW_PRIVILEGES] = "it has another user than was asked for"
         for place, identity in self.orders["directories"].items():
             # Attack: what was looked at becomes a link before the engine, as root, mounts it.
             if not held.same_directory(first, place, (identity[0], identity[1])):
@@ -129,21 +151,55 @@ class ContainerKeeper:
         """Waits for the word, and gives it on into the container."""
         if os.read(self.orders["go"], 1) == b"":
             return False  # whoever started us is gone
-        gate = os.open(self.orders["gate"], os.O_WRONLY | os.O_CLOEXEC)
-        os.write(gate, b"go\n")
-        os.close(gate)
+        orders = self.orders
+        secrets = {place: _whole(number) for place, number in orders["secrets"].items()}
+        streams, directory = orders["streams"], orders["directory"]
+        word = packed_word(orders["words"], orders["env"], secrets, streams, directory)
+        assert self._gate is not None
+        with self._gate as gate:
+            sent = socket.send_fds(gate, [word[:_CHUNK]], streams)
+            gate.sendall(word[sent:])
+        # The command's alone from here on: it is heard when it closes them.
+        null = os.open("/dev/null", os.O_RDWR)
+        for number in set(streams) - {_ERRORS}:
+            os.dup2(null, number)
+        os.close(null)
         return True
+
+    def _door(self) -> socket.socket:
+        """Where the first process comes for its word."""
+        place = f"{self.orders['gate']}/go"
+        door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        # By a descriptor: the name of a socket is short, and that of a home may be long.
+        directory = os.open(self.orders["gate"], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        door.bind(f"/proc/self/fd/{directory}/go")
+        os.close(directory)
+        os.chown(place, self.orders["user"], -1)
+        os.chmod(place, 0o600)
+        door.listen(1)
+        door.settimeout(_TICK / 1000)
+        return door
+
+    def _let_in(self, door: socket.socket) -> socket.socket:
+        """The first process, once it waits; it has imported what it needs."""
+        until = time.monotonic() + _BEGINS_WITHIN
+        with door:
+            while os.path.exists(f"/proc/{self._first}") and time.monotonic() < until:
+                with suppress(TimeoutError):
+                    came = door.accept()[0]
+                    came.settimeout(None)
+                    return came
+        raise ContainerError("the container's first process does not begin")
 
     def _pass_on(self, stream: Any, rest: bytes) -> None:
         """Until the container's output has come to its end."""
         decoder, waiting = FrameDecoder(terminal=self.terminal), b""
-        answer = self.orders["answer"]
-        answers = os.open(answer, os.O_RDONLY | os.O_NONBLOCK) if answer else -1
         for number, data in decoder.feed(rest):
             _give(number, data)
         stream.settimeout(0)
         poll = select.poll()
-        for fd in (stream.fileno(), 0, self.orders["go"], *((answers,) if answer else ())):
+        watched = (stream.fileno(), self.orders["go"], *((0,) if self.terminal else ()))
+        for fd in watched:
             poll.register(fd, _READ)
         listening = True
         while True:
@@ -154,7 +210,6 @@ class ContainerKeeper:
                     if came is None:
                         continue
                     if not came:
-                        self._answered(answers)
                         return
                     for number, piece in decoder.feed(came):
                         _give(number, piece)
@@ -164,9 +219,6 @@ class ContainerKeeper:
                     if not data:
                         poll.unregister(0)
                         listening = False
-                elif fd == answers:
-                    if self._answered(answers):
-                        poll.unregister(answers)
                 else:
                     raise ContainerError("whoever started this is gone")
             if waiting:
@@ -176,16 +228,6 @@ class ContainerKeeper:
                 listening = True
                 with suppress(OSError):
                     stream.shutdown(1)
-
-    def _answered(self, answers: int) -> bool:
-        """Passes on what a call has answered so far; whether that was the end of it."""
-        if answers < 0:
-            return True
-        with suppress(BlockingIOError):
-            while data := os.read(answers, _CHUNK):
-                os.write(_ANSWER, data)
-            return True
-        return False
 
     def _look(self) -> None:
         """Says once that the kernel refused a process: when the container ends, nobody knows."""
@@ -214,6 +256,12 @@ class ContainerKeeper:
         if not reply.ok:
             raise ContainerError(reply.message)
         return reply.json if reply.body.strip() else {}
+
+
+def _whole(number: int) -> bytes:
+    """All that a descriptor holds."""
+    with open(number, "rb") as file:
+        return file.read()
 
 
 def _taken(stream: Any) -> bytes | None:

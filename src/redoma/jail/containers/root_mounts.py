@@ -15,6 +15,7 @@ from redoma.base.paths import is_within
 from redoma.jail.forkserver.messages import SandboxDescription
 from redoma.jail.overlay.copies import copy_tree
 from redoma.model.errors import EngineFailed
+from redoma.model.grant import SECRETS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 # A container has its own of these, made by the engine.
 _ENGINES_OWN = ("/proc", "/dev", "/sys")
 _SHARED_MEMORY = "/dev/shm"
-GATE = "/.gate"
-OPENED = "fd:"
+OPENED, DATA = "fd:", "data:"
 
 
 class RootMounts:
@@ -33,14 +33,13 @@ class RootMounts:
     def __init__(self, options: list[str], held: str) -> None:
         """`held` is a directory of ours for copies of what is written and forgotten."""
         described = SandboxDescription(options)
-        self.env = described.env
         self.directory = described.directory
-        self.status = described.numbers["--json-status-fd"]
-        self.go = described.numbers["--block-fd"]
         self.binds: dict[str, tuple[str, bool]] = {}
         self.memory: dict[str, str] = {"/run": "rw,nosuid,nodev,size=1m,mode=755"}
         self.links: dict[str, str] = {}
         self.shared_memory = 0
+        # Secrets by their place, each with the descriptor that it is read from.
+        self.secrets: dict[str, int] = {}
         self._held = held
         for step in described.steps:
             self._take(step)
@@ -65,8 +64,16 @@ class RootMounts:
             self._put(step.place)
             size = f",size={step.size}" if step.size else ",size=4k"
             # Of a size in whole pages: an engine's parser takes no other for granted.
-            self.memory[step.place] = f"rw,nosuid,nodev,exec{size},mode={step.mode or 0o755:o}"
+            mode = 0o1777 if step.place == SECRETS else step.mode or 0o755
+            self.memory[step.place] = f"rw,nosuid,nodev,exec{size},mode={mode:o}"
+        elif step.name == "--ro-bind-data":
+            if is_within(step.place, SECRETS):
+                self.secrets[step.place] = int(step.source)
+            else:
+                self.binds[step.place] = (f"{DATA}{step.source}", True)
         elif step.name == "--remount-ro":
+            if step.place == SECRETS:
+                return  # the first process lays the secrets there, and has no right to mount
             if step.place in self.memory:
                 self.memory[step.place] = self.memory[step.place].replace("rw,", "ro,", 1)
         elif step.name == "--tmp-overlay":

@@ -87,9 +87,10 @@ DECLARED = (
         name="container",
         module="redoma.jail.containers.engine",
         of="ContainerJail",
-        needs="Docker Engine or Podman, and the right to use it; not for root",
+        needs="Docker Engine or Podman, and the right to use it",
         by_default=False,
         caps_itself=True,
+        gives_secrets=True,
     ),
     EngineDeclaration(
         name="direct",

@@ -54,6 +54,10 @@ class Root:
         """A descriptor of the new root's /proc, by which it is found whatever `/` is."""
         return os.open(f"{_NEW}/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
+    def taken(self) -> int:
+        """A descriptor of the whole new root, for another mount namespace."""
+        return mounts.taken(_NEW)
+
     def enter(self) -> None:
         """From here on `/` is the new root, and the old one is gone."""
         os.chdir(_NEW)

@@ -13,6 +13,7 @@ _RDONLY, _NOSUID, _NODEV, _NOEXEC = 0x1, 0x2, 0x4, 0x8
 _PRIVATE, _SLAVE = 0x40000, 0x80000
 _ATTR_READ_ONLY, _ATTR_NOSUID, _ATTR_NODEV = 0x1, 0x2, 0x4
 _AT_RECURSIVE, _AT_EMPTY_PATH = 0x8000, 0x1000
+_OPEN_TREE_CLONE, _AT_FDCWD, _MOVE_EMPTY_PATH, _MOVE = 1, -100, 4, 0x2000
 
 
 def only_receive(place: str) -> None:
@@ -79,6 +80,23 @@ def pivot(new_root: str, old_place: str) -> None:
     call = number("pivot_root", os.uname().machine)
     assert call is not None
     syscalls.syscall(call, os.fsencode(new_root), os.fsencode(old_place))
+
+
+def taken(place: str) -> int:
+    """A descriptor of a copy of what is mounted here and below, which is mounted nowhere."""
+    flags = _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC
+    return syscalls.syscall(syscalls.OPEN_TREE, _AT_FDCWD, os.fsencode(place), flags)
+
+
+def attach(tree: int, place: str) -> None:
+    """Mounts what a descriptor holds; it may come from another mount namespace."""
+    where = (_AT_FDCWD, os.fsencode(place))
+    syscalls.syscall(syscalls.MOVE_MOUNT, tree, b"", *where, _MOVE_EMPTY_PATH)
+
+
+def move(source: str, target: str) -> None:
+    """Moves a mount with all that is mounted below it."""
+    syscalls.mount(source, target, "", _MOVE)
 
 
 def mount_points() -> list[str]:

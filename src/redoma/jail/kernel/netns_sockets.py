@@ -183,6 +183,10 @@ def _enter(network: int) -> None:
     Not the namespace that a process of the sandbox is in now: bubblewrap moves it into another.
     """
     owner = fcntl.ioctl(network, _GET_USER_NAMESPACE)
+    if os.path.samestat(os.fstat(owner), os.stat("/proc/self/ns/user")):
+        # A container engine's that root runs: no user namespace lies between.
+        syscalls.enter(network, syscalls.CLONE_NEWNET)
+        return
     if is_machines_root():
         uid = unpack_from("I", fcntl.ioctl(owner, _GET_OWNER, pack("I", 0)))[0]
         os.setgroups([])
@@ -206,7 +210,7 @@ def _wait_for_loopback() -> None:
 
 def _set_up(ports: tuple[int, ...], local: tuple[int, ...], *, redirects: bool) -> Made:
     families = [(netns.IPV4, _OWN_V4)]
-    if os.path.exists("/proc/net/if_inet6") and socket.has_ipv6:
+    if socket.has_ipv6 and _has_ipv6():
         families.append((netns.IPV6, _OWN_V6))
     with _netlink(netns.ROUTE) as channel:
         for family, address in families:
@@ -231,6 +235,15 @@ def _set_up(ports: tuple[int, ...], local: tuple[int, ...], *, redirects: bool) 
         with suppress(OSError):  # only the telling is lost without it
             made.append(("udp", netns.datagram_listener(family)))
     return made, mode
+
+
+def _has_ipv6() -> bool:
+    """Whether this network has it: a container engine switches it off where it gives no network."""
+    try:
+        with open("/proc/sys/net/ipv6/conf/lo/disable_ipv6") as file:
+            return file.read().strip() == "0"
+    except OSError:
+        return os.path.exists("/proc/net/if_inet6")
 
 
 def _netlink(protocol: int) -> socket.socket:
