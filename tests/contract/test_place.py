@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from redoma import Access
+from redoma.model.errors import EngineFailed
 from tests.contract.machine import Machine
 
 pytestmark = pytest.mark.both_users
@@ -34,7 +35,14 @@ def test_a_workspace_may_have_any_name(machine: Machine, name: str) -> None:
     place = machine.base / name
     place.mkdir()
     (place / name).write_text("inside")
-    result = machine.sandbox(workspace=place).run(["cat", f"./{name}"])
+    try:
+        result = machine.sandbox(workspace=place).run(["cat", f"./{name}"])
+    except EngineFailed as error:
+        # Podman without root takes a mount apart as a line of options.
+        assert machine.engine == "container"
+        assert str(error).startswith("Podman takes no name with")
+        assert error.hint
+        return
     assert (result.stdout, result.exit_code) == (b"inside", 0)
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 GATE = "/.gate"
-_END = b"end"
 # It starts the command as its child, takes in orphans, and ends as the command does. An engine's
 # own init would be mounted where /usr goes.
 CODE = f"""
@@ -23,20 +22,19 @@ import _socket, os, signal, sys
 IGNORED = (1, 2, 3, 10, 12, 15)
 door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
 door.connect("{GATE}/go")
-told, given = b"", []
-while True:
+told, given, size = b"", [], 8
+while len(told) < size:
     data, more, _, _ = door.recvmsg(65536, 256, 0x40000000)  # closed at an exec
     for _, _, packed in more:
         given += [
             int.from_bytes(packed[at : at + 4], sys.byteorder) for at in range(0, len(packed), 4)
         ]
     if not data:
-        break
+        os._exit(125)  # whoever started us ended before it said everything
     told += data
-door.close()
-told = told.split(b"\\0")
-if told.pop() != b"end":
-    os._exit(125)  # whoever started us ended before it said everything
+    if size == 8 and len(told) >= 8:
+        size += int.from_bytes(told[:8], "big")
+told = told[8:].split(b"\\0")
 def many():
     count = int(told.pop(0))
     taken = told[:count]
@@ -58,11 +56,10 @@ child = os.fork()
 if child == 0:
     for number in (*IGNORED, 13, 25):
         signal.signal(number, signal.SIG_DFL)
-    for at, fd in enumerate(given):
-        os.dup2(fd, 100 + at)
-    for at, number in enumerate(streams):
-        os.dup2(100 + at, number)
-        os.close(100 + at)
+    # What came stands above the streams, or on the place of the one that it is.
+    for fd, number in zip(given, streams):
+        os.dup2(fd, number)
+        os.set_inheritable(number, True)
     try:
         try:
             os.execve(words[0], words, env)
@@ -78,6 +75,12 @@ for fd in given:
 while True:
     pid, status = os.wait()
     if pid == child:
+        # While we are there the kernel can still be asked what became of the limits.
+        try:
+            door.send(b"ended")
+            door.recv(1)
+        except OSError:
+            pass  # nobody asks
         code = os.waitstatus_to_exitcode(status)
         os._exit(code if code >= 0 else 128 - code)
 """
@@ -99,4 +102,5 @@ def packed_word(
     made: list[str] = []
     for each in (list(words), pairs, laid, list(map(str, streams))):
         made += [str(len(each)), *each]
-    return b"\0".join([*map(os.fsencode, (*made, directory)), _END])
+    packed = b"\0".join(map(os.fsencode, (*made, directory)))
+    return len(packed).to_bytes(8, "big") + packed

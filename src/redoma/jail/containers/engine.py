@@ -279,7 +279,7 @@ class ContainerBuild:
         image, data = root.image()
         self._jail.make_image(self._socket, image, data)
         host: dict[str, Any] = {
-            "Mounts": root.bind_words(),
+            "Mounts": root.bind_words(podman=engine.kind == "podman"),
             "Tmpfs": root.memory,
             "ShmSize": root.shared_memory or None,
             "CapDrop": ["ALL"],

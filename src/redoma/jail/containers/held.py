@@ -71,6 +71,23 @@ def refused_processes(pid: int) -> bool:
     return False
 
 
+def out_of_memory(pid: int) -> bool:
+    """Whether the kernel has ended a process of a control group because of its memory."""
+    places, groups = mounted(), _groups(pid)
+    for name, key, file_name in (
+        ("memory", "memory", "memory.oom_control"),
+        ("", "cgroup2", "memory.events"),
+    ):
+        try:
+            with open(f"{places[key]}{groups[name]}/{file_name}") as file:
+                pairs = dict(line.split() for line in file)
+        except (OSError, KeyError):
+            continue
+        if int(pairs.get("oom_kill", "0")):
+            return True
+    return False
+
+
 def same_directory(pid: int, path: str, expected: tuple[int, int]) -> bool:
     """Whether a path inside is the directory that was looked at outside."""
     try:

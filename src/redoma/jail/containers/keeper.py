@@ -45,7 +45,7 @@ class ContainerKeeper:
         self.engine = EngineSocket(orders["socket"])
         self.id = ""
         self._first = 0
-        self._refused = False
+        self._refused = self._out_of_memory = False
         self._gate: socket.socket | None = None
         self.terminal = bool(orders["body"]["Tty"])
 
@@ -89,7 +89,7 @@ class ContainerKeeper:
         self._pass_on(stream, rest)
         ended = self._asked("POST", f"/containers/{self.id}/wait")
         state = self._asked("GET", f"/containers/{self.id}/json")["State"]
-        if state.get("OOMKilled"):
+        if state.get("OOMKilled") or (self._out_of_memory and "memory" in self.orders["limits"]):
             os.write(self.orders["status"], b'{ "reached": "memory" }\n')
         code = int(ended["StatusCode"])
         os.write(self.orders["status"], b'{ "exit-code": %d }\n' % code)
@@ -156,9 +156,8 @@ class ContainerKeeper:
         streams, directory = orders["streams"], orders["directory"]
         word = packed_word(orders["words"], orders["env"], secrets, streams, directory)
         assert self._gate is not None
-        with self._gate as gate:
-            sent = socket.send_fds(gate, [word[:_CHUNK]], streams)
-            gate.sendall(word[sent:])
+        sent = socket.send_fds(self._gate, [word[:_CHUNK]], streams)
+        self._gate.sendall(word[sent:])
         # The command's alone from here on: it is heard when it closes them.
         null = os.open("/dev/null", os.O_RDWR)
         for number in set(streams) - {_ERRORS}:
@@ -198,7 +197,9 @@ class ContainerKeeper:
             _give(number, data)
         stream.settimeout(0)
         poll = select.poll()
-        watched = (stream.fileno(), self.orders["go"], *((0,) if self.terminal else ()))
+        assert self._gate is not None
+        word = self._gate.fileno()
+        watched = (stream.fileno(), word, self.orders["go"], *((0,) if self.terminal else ()))
         for fd in watched:
             poll.register(fd, _READ)
         listening = True
@@ -213,6 +214,11 @@ class ContainerKeeper:
                         return
                     for number, piece in decoder.feed(came):
                         _give(number, piece)
+                elif fd == word:
+                    self._out_of_memory = held.out_of_memory(self._first)
+                    self._look()
+                    poll.unregister(word)
+                    self._gate.close()  # now it may end
                 elif fd == 0:
                     data = os.read(0, _CHUNK)
                     waiting += data

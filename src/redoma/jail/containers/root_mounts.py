@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # A container has its own of these, made by the engine.
 _ENGINES_OWN = ("/proc", "/dev", "/sys")
 _SHARED_MEMORY = "/dev/shm"
+_TAKEN_APART = ',:"\n\r'
 OPENED, DATA = "fd:", "data:"
 
 
@@ -110,9 +111,15 @@ class RootMounts:
         data = made.getvalue()
         return f"localhost/dev.redoma.root:{hashlib.sha256(data).hexdigest()[:16]}", data
 
-    def bind_words(self) -> list[dict[str, object]]:
-        """The mounts as the Engine API takes them."""
+    def bind_words(self, *, podman: bool) -> list[dict[str, object]]:
+        """The mounts as the Engine API takes them; Podman makes a line of options of them."""
         for path in (*self.binds, *(source for source, _ in self.binds.values()), self.directory):
+            if podman and any(sign in path for sign in _TAKEN_APART):
+                raise EngineFailed(
+                    "Podman takes no name with a comma, colon, quotation mark or line end: {path}",
+                    path=repr(path),
+                    hint="redoma run --engine bubblewrap, or rename the directory",
+                )
             if not path.isascii() and path != path.encode(errors="replace").decode():
                 raise EngineFailed(
                     f"{path!r} is not UTF-8, and a container engine takes no other name",
