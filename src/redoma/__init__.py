@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from redoma.i18n import in_language as in_language
     from redoma.jail.cells.cell import Cell as Cell
     from redoma.jail.cells.cell_process import CellProcess as CellProcess
-    from redoma.jail.containers.service import AsyncContainerService as AsyncContainerService
-    from redoma.jail.containers.service import ContainerService as ContainerService
     from redoma.jail.supervisor.start import Control as Control
     from redoma.judge.languages.component.validate import validate_component as validate_component
     from redoma.model.call import Call as Call
@@ -54,6 +52,8 @@ if TYPE_CHECKING:
     from redoma.model.result import Result as Result
     from redoma.model.value import replace as replace
     from redoma.pipeline.async_sandbox import AsyncSandbox as AsyncSandbox
+    from redoma.pipeline.container_service import AsyncContainerService as AsyncContainerService
+    from redoma.pipeline.container_service import ContainerService as ContainerService
     from redoma.pipeline.decisions.check import check as check
     from redoma.pipeline.decisions.check import facts as facts
     from redoma.pipeline.decisions.knowledge import rules as rules
@@ -152,7 +152,7 @@ _HOMES = {
     "Answer": "redoma.model.request",
     "Applied": "redoma.model.change",
     "Assessment": "redoma.model.decision",
-    "AsyncContainerService": "redoma.jail.containers.service",
+    "AsyncContainerService": "redoma.pipeline.container_service",
     "AsyncSandbox": "redoma.pipeline.async_sandbox",
     "Call": "redoma.model.call",
     "CallFailed": "redoma.model.call",
@@ -169,7 +169,7 @@ _HOMES = {
     "ContainerConfig": "redoma.model.container",
     "ContainerError": "redoma.model.container",
     "ContainerInfo": "redoma.model.container",
-    "ContainerService": "redoma.jail.containers.service",
+    "ContainerService": "redoma.pipeline.container_service",
     "Control": "redoma.jail.supervisor.start",
     "Decision": "redoma.model.decision",
     "Declined": "redoma.model.errors",

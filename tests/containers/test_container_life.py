@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def said(service: DockerService, cell: str, *argv: str, given: bytes = b"") -> tuple[str, int]:
-    with service.exec(cell, argv) as stream:
+    with service.exec_unjudged(cell, argv) as stream:
         if given:
             stream.write(given)
         stream.end_input()
@@ -62,14 +62,14 @@ def test_a_command_inside_reads_writes_and_ends_with_its_own_status(
 
 
 def test_the_two_streams_of_a_command_can_be_told_apart(service: DockerService, cell: str) -> None:
-    with service.exec(cell, ["sh", "-c", "echo out; sleep 0.1; echo err >&2"]) as stream:
+    with service.exec_unjudged(cell, ["sh", "-c", "echo out; sleep 0.1; echo err >&2"]) as stream:
         frames = [stream.read_frame(), stream.read_frame(), stream.read_frame()]
     assert frames == [(1, b"out\n"), (2, b"err\n"), (0, b"")]
 
 
 def test_a_megabyte_goes_in_and_comes_out_whole(service: DockerService, cell: str) -> None:
     data = os.urandom(1 << 20)
-    with service.exec(cell, ["cat"]) as stream:
+    with service.exec_unjudged(cell, ["cat"]) as stream:
         writer = threading.Thread(target=lambda: (stream.write(data), stream.end_input()))
         writer.start()
         came = stream.read()
@@ -78,7 +78,7 @@ def test_a_megabyte_goes_in_and_comes_out_whole(service: DockerService, cell: st
 
 
 def test_a_terminal_has_the_size_that_it_was_given(service: DockerService, cell: str) -> None:
-    with service.ExecInContainer(cell, ["sh"], terminal=True) as stream:
+    with service.exec_unjudged(cell, ["sh"], terminal=True) as stream:
         stream.resize(33, 77)
         stream.write(b"stty size; exit 4\n")
         assert b"33 77" in stream.read()
@@ -96,7 +96,7 @@ def test_files_made_inside_belong_to_whom_the_project_belongs(
 def test_a_stream_that_is_closed_ends_its_command(
     service: DockerService, cell: str, project: Path
 ) -> None:
-    stream = service.exec(cell, ["sh", "-c", "while :; do echo x > beat; sleep 0.1; done"])
+    stream = service.exec_unjudged(cell, ["sh", "-c", "while :; do echo x > beat; sleep 0.1; done"])
     until = time.monotonic() + 5
     while not (project / "beat").exists() and time.monotonic() < until:
         time.sleep(0.05)
@@ -109,7 +109,7 @@ def test_a_stream_that_is_closed_ends_its_command(
 def test_a_stop_asks_first_and_kills_what_does_not_listen(
     service: DockerService, cell: str, project: Path
 ) -> None:
-    asked = service.exec(
+    asked = service.exec_unjudged(
         cell,
         [
             "sh",
@@ -117,7 +117,7 @@ def test_a_stop_asks_first_and_kills_what_does_not_listen(
             "trap 'echo asked > heard; exit' TERM; echo > up; while :; do sleep 0.1; done",
         ],
     )
-    deaf = service.exec(cell, ["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"])
+    deaf = service.exec_unjudged(cell, ["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"])
     until = time.monotonic() + 5
     while not (project / "up").exists() and time.monotonic() < until:
         time.sleep(0.05)
@@ -275,11 +275,11 @@ def test_the_same_operations_can_be_awaited(engine: RealEngine, config: Containe
         made = await service.CreateContainer(config)
         await service.StartContainer(made)
         status = await service.GetContainerStatus(made)
-        async with await service.ExecInContainer(made, ["sh", "-c", "cat; exit 5"]) as stream:
+        async with await service.exec_unjudged(made, ["sh", "-c", "cat; exit 5"]) as stream:
             await stream.write(b"awaited")
             await stream.end_input()
             text, code = await stream.read(), await stream.wait()
-        async with await service.exec(made, ["sleep", "60"]) as stream:
+        async with await service.exec_unjudged(made, ["sleep", "60"]) as stream:
             try:
                 await asyncio.wait_for(stream.read_frame(), 0.2)
                 ended = b"it ended"

@@ -47,15 +47,13 @@ class _EngineFinder:
         return run_arguments(config)
 
 
-class ContainerService(_EngineFinder):
-    """Containers of Docker Engine or Podman, whichever is there.
+class ContainerOperations(_EngineFinder):
+    """The operations on containers that stay; nothing here judges what is started in them."""
 
-    `socket` names one engine; without it the first that answers is used, and NoEngine says how to
-    install one where none does. Every operation takes the id of a container of ours, and raises
-    ContainerError for any other.
-    """
-
-    __module__ = "redoma"
+    @property
+    def socket(self) -> EngineSocket:
+        """Where the engine is spoken to."""
+        return self._engine()[0]
 
     def is_available(self) -> bool:
         """Whether an engine answers."""
@@ -109,8 +107,10 @@ class ContainerService(_EngineFinder):
         """The containers of ours, and no others."""
         return drive(lifecycle.listed(), self._engine()[0])
 
-    def exec(self, container_id: str, argv: Sequence[str], *, terminal: bool = False) -> ExecStream:
-        """Starts a command in a container that runs; its stream goes both ways."""
+    def exec_unjudged(
+        self, container_id: str, argv: Sequence[str], *, terminal: bool = False
+    ) -> ExecStream:
+        """Starts a command in a container that runs; nobody judges it, and it is in no log."""
         socket, _ = self._engine()
         steps = lifecycle.prepared_exec(container_id, tuple(argv), terminal=terminal)
         exec_id, first = drive(steps, socket)
@@ -122,10 +122,8 @@ class ContainerService(_EngineFinder):
         return drive(lifecycle.collected(engine, dry_run=dry_run), socket)
 
 
-class AsyncContainerService(_EngineFinder):
-    """The same operations as `ContainerService`, awaited."""
-
-    __module__ = "redoma"
+class AsyncContainerOperations(_EngineFinder):
+    """The same operations, awaited."""
 
     async def _found_engine(self) -> tuple[EngineSocket, ContainerEngine]:
         return await asyncio.to_thread(self._engine)
@@ -173,10 +171,10 @@ class AsyncContainerService(_EngineFinder):
         """The containers of ours, and no others."""
         return await drive_async(lifecycle.listed(), (await self._found_engine())[0])
 
-    async def exec(
+    async def exec_unjudged(
         self, container_id: str, argv: Sequence[str], *, terminal: bool = False
     ) -> AsyncExecStream:
-        """Starts a command in a container that runs; its stream goes both ways."""
+        """Starts a command in a container that runs; nobody judges it, and it is in no log."""
         socket, _ = await self._found_engine()
         steps = lifecycle.prepared_exec(container_id, tuple(argv), terminal=terminal)
         exec_id, first = await drive_async(steps, socket)
