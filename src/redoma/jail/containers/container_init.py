@@ -18,7 +18,8 @@ GATE = "/.gate"
 # It starts the command as its child, takes in orphans, and ends as the command does. An engine's
 # own init would be mounted where /usr goes.
 CODE = f"""
-import _socket, os, signal, sys
+import os, signal, sys
+import _socket
 IGNORED = (1, 2, 3, 10, 12, 15)
 door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
 door.connect("{GATE}/go")
