@@ -25,7 +25,7 @@ SAMPLE = (
     "test_transactions.py",
     "test_what_is_held.py",
 )
-ROOTS_SAMPLE = ("test_exit.py", "test_what_is_held.py")
+ROOTS_SAMPLE = ("test_what_is_held.py",)
 # Of another engine, or a comparison of two builders of one root mount by mount.
 NOT_HERE = ("test_forkserver.py", "test_root.py", "test_real_systemd.py", "test_real_containers.py")
 _WHOLE = ["tests/contract", *(f"--ignore=tests/contract/{name}" for name in NOT_HERE)]
