@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "mcp": {"hook", "cli", "pipeline", "model", "base", "i18n", PUBLIC},
     "sessions": {"pipeline", "audit", "model", "base"},
     "server": {"sessions", "cli", "pipeline", "jail", "model", "base", "i18n", PUBLIC},
+    "fleet": {"cli", "pipeline", "audit", "jail", "model", "base", "i18n", PUBLIC},
     "integrations": {PUBLIC, "model", "base"},
     "dialects": {PUBLIC, "model", "base"},
     "testing": {PUBLIC, "model"},

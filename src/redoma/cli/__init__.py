@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "discard": ("redoma.cli.undo:DISCARD", "let held changes go"),
     "doctor": ("redoma.cli.doctor:DOCTOR", "what this machine can enforce, and what is missing"),
     "explain": ("redoma.cli.explain:EXPLAIN", "what held in a run, and what became of it"),
+    "fleet": ("redoma.fleet.command:FLEET", "run a file of items over a cluster of Ray"),
     "gc": ("redoma.cli.history:GC", "free what is kept for undo beyond its bounds"),
     "history": ("redoma.cli.history:HISTORY", "what was previewed, applied and undone"),
     "hook": ("redoma.hook:HOOK", "answer an agent's hook; install, uninstall, status"),
