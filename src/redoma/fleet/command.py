@@ -58,8 +58,8 @@ FLEET = CommandTable(
     ),
     borrowed=RUN_OPTIONS,
     without=(
-        "--tty --no-tty --apply --trace-files --ask --direct --no-undo --secret --credential --publish"
-        " --profile"
+        "--tty --no-tty --apply --trace-files --ask --direct --no-undo --secret --credential"
+        " --publish --profile"
     ),
     notes=(
         "A job that was stopped, or whose driver was killed, goes on with the same command line."

@@ -73,13 +73,13 @@ def _stands(place: str) -> str:
     except OSError:
         return ""
     if stat.S_ISLNK(status.st_mode):
-        return "symlink " + os.readlink(place)
+        return " ".join(("symlink", os.readlink(place)))
     if stat.S_ISDIR(status.st_mode):
         return "directory"
     if not stat.S_ISREG(status.st_mode):
         return "other"
     with open(place, "rb") as file:
-        return "file " + hashlib.file_digest(file, "sha256").hexdigest()
+        return " ".join(("file", hashlib.file_digest(file, "sha256").hexdigest()))
 
 
 def _rename_directories(rows: list[dict[str, Any]], workspace: str) -> None:

@@ -102,11 +102,11 @@ def _was(change: Change, sides: Sides) -> str:
     before = change.before
     assert before is not None
     if before.kind is FileKind.SYMLINK:
-        return "symlink " + before.target
+        return " ".join(("symlink", before.target))
     if before.kind is not FileKind.FILE:
         return str(before.kind.value)
     data = sides.before(change, LARGEST_FILE).data
-    return "file" if data is None else "file " + hashlib.sha256(data).hexdigest()
+    return " ".join(("file", hashlib.sha256(data).hexdigest())) if data is not None else "file"
 
 
 def applied_here(archive: bytes, sandbox: Sandbox) -> Result:
