@@ -186,10 +186,12 @@ def decide(
     circumstances: Circumstances = _KNOWN_NOTHING,
 ) -> Decision:
     """Allow, log, confirm or deny, with the reasons of what led there."""
-    if policy is not BUILT_IN:
+    if policy is not BUILT_IN or circumstances.containment is not None:
         # Without a policy of anybody's own, a hook does without all that this needs.
         from redoma.judge.policy.evaluation import evaluate
+        from redoma.judge.policy.shipped import start
 
+        policy = start(pack.name) if policy is BUILT_IN else policy
         return evaluate(assessment, pack, policy, circumstances)
     risk = assessment.risk
     verdict = pack.verdict(risk)

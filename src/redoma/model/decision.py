@@ -8,6 +8,7 @@ from redoma.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from redoma.model.containment import Holder
     from redoma.model.script import Span
 
 
@@ -142,6 +143,22 @@ class Finding(Value):
     targets: tuple[str, ...] = ()
     alternative: str = ""
 
+    @property
+    def key(self) -> tuple[str, Span, str]:
+        """What makes it one finding: several facts can lead to the same."""
+        return self.rule, self.span, self.reason
+
+
+class HeldFinding(Value):
+    """A finding that an enclosed run need not be asked about, and what holds it."""
+
+    finding: Finding
+    by: Holder
+
+    @property
+    def key(self) -> tuple[str, Span, str]:
+        return self.finding.key
+
 
 class Listed(Value):
     """A rule of a pack that names commands: `git push --force` is its words and its flags."""
@@ -206,3 +223,6 @@ class Decision(Value):
     """Why a dry run comes first, where the policy wants one."""
     multiple_files: bool = False
     """Whether more than one file is affected, as far as the text tells."""
+    held: tuple[HeldFinding, ...] = ()
+    """What an enclosed run is not asked about, each with what holds it; none where it is not
+    enclosed, or where the policy wants to be asked all the same."""

@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from redoma.model.containment import Containment
     from redoma.model.decision import Fact
 
     # A parsed condition: an operator and its operands, as plain tuples that can be kept.
@@ -100,6 +101,8 @@ class Confirmation(Value):
     timeout_seconds: float = 60.0
     default_action: Choice = Choice.DENY
     required_for: tuple[Clause, ...] = ()
+    # Whether a person is also asked about what the sandbox holds or undo takes back.
+    ask_about_held: bool = False
 
 
 class Judgement(Value):
@@ -296,6 +299,8 @@ class Circumstances(Value):
     home: str = ""
     # Everything found in the text, calls included; None: only the findings are known.
     facts: tuple[Fact, ...] | None = None
+    # What the plan of an enclosed run holds; None: it runs as it is, or nobody knows yet.
+    containment: Containment | None = None
 
 
 class Voice(Value):

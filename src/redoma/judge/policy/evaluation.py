@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from redoma.base.levels import LEVELS
 from redoma.judge.interpret.arg import UNKNOWN
-from redoma.judge.interpret.hosts import host_of
 from redoma.judge.policy.conditions import holds
-from redoma.judge.policy.patterns import (
-    above,
-    blocked_by,
-    covered,
-    expanded,
-    first_named,
-    host_fits,
-    within,
-)
-from redoma.judge.policy.subject import Subject, hosts_of, known_start, names_of
-from redoma.model.decision import Assessment, Decision, Effect, Place, Risk, Verdict
+from redoma.judge.policy.listed_voices import file_voices, network_voices
+from redoma.judge.policy.patterns import blocked_by, covered, first_named
+from redoma.judge.policy.subject import Subject
+from redoma.model.decision import Assessment, Decision, Effect, Risk, Verdict
 from redoma.model.policy import (
     BUILT_IN_SOURCE,
     DEFAULT,
@@ -30,7 +22,7 @@ from redoma.model.value import replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.judge.rules.pack import Pack
-    from redoma.model.decision import Fact
+    from redoma.model.decision import Fact, HeldFinding
     from redoma.model.policy import Circumstances, Policy, Rule
     from redoma.model.script import Span
 
@@ -45,29 +37,19 @@ _LASTING = (
     Effect.PRIVILEGE,
 )
 
-_CHANGES = frozenset((Effect.WRITES, Effect.DELETES, Effect.PERSISTS))
-_WHOLE = frozenset(("recursive", "whole"))
-_SCHEMES = {"http": 80, "https": 443, "ssh": 22, "ftp": 21, "telnet": 23, "rdp": 3389}
-_PROGRAMS = {
-    **dict.fromkeys(("ssh", "scp", "sftp", "autossh", "mosh"), 22),
-    "telnet": 23,
-    **dict.fromkeys(("xfreerdp", "rdesktop"), 3389),
-}
-_PORT_OPTIONS = {"ssh": "-p", "autossh": "-p", "scp": "-P", "sftp": "-P"}
-_LAST_IS_PORT = frozenset("telnet nc ncat netcat".split())
-
 
 def evaluate(
     assessment: Assessment, pack: Pack, policy: Policy, circumstances: Circumstances
 ) -> Decision:
     """The decision of a policy and of every policy below it."""
+    held = held_here(pack, policy, circumstances)
     circumstances = _of_the_command(circumstances)
     seen = _seen(assessment, (), policy, circumstances)
-    said = voices(assessment, pack, policy, circumstances, seen)
+    said = voices(assessment, pack, policy, circumstances, seen, held=held)
     verdict = max(voice.verdict for voice in said)
     strictest = [voice for voice in said if voice.verdict is verdict]
     because = [voice.reason for voice in strictest if voice.reason]
-    set_aside = strictest[0].rule == "allowlist_extensions"
+    set_aside = strictest[0].rule in ("allowlist_extensions", HELD)
     if assessment.risk and verdict >= pack.verdict(assessment.risk) and not set_aside:
         because = [*(finding.reason for finding in assessment.worst), *because]
     return Decision(
@@ -80,7 +62,30 @@ def evaluate(
         isolation=isolation(policy, circumstances)[0],
         preview=preview(seen, policy),
         multiple_files=seen.multiple_files,
+        held=held,
     )
+
+
+HELD = "held_by_the_sandbox"
+"""The rule of a decision that would have been a question, were the run not enclosed."""
+
+
+def held_here(pack: Pack, policy: Policy, circumstances: Circumstances) -> tuple[HeldFinding, ...]:
+    """What an enclosed run is not asked about under a policy; nothing where one says so.
+
+    The documents' packs have levels and verdicts of their own, which no sandbox changes.
+    """
+    plan, facts = circumstances.containment, circumstances.facts
+    if plan is None or not facts or pack.name != DEFAULT:
+        return ()
+    layer: Policy | None = policy
+    while layer is not None:
+        if layer.confirmation.ask_about_held:
+            return ()
+        layer = layer.floor
+    from redoma.judge.policy.held_findings import held_findings
+
+    return held_findings(facts, pack, plan)
 
 
 def _of_the_command(circumstances: Circumstances) -> Circumstances:
@@ -100,14 +105,20 @@ def voices(
     policy: Policy,
     circumstances: Circumstances,
     seen: Subject | None = None,
+    *,
+    held: tuple[HeldFinding, ...] = (),
 ) -> list[Voice]:
-    """Everything that is said to a command, the layer's own words before those below it."""
+    """Everything that is said to a command, the layer's own words before those below it.
+
+    Only the levels' own verdicts are weighed against what is `held`: a rule that somebody wrote
+    says what they want to be asked about, wherever it runs.
+    """
     said: list[Voice] = []
     whole = seen or _seen(assessment, (), policy, circumstances)
     layer: Policy | None = policy
     while layer is not None:
         whole.under(layer)
-        said += _voices(assessment, pack, layer, circumstances, whole)
+        said += _voices(assessment, pack, layer, circumstances, whole, held)
         layer = layer.floor
     whole.under(policy)
     return list(dict.fromkeys(said))
@@ -119,11 +130,12 @@ def _voices(
     policy: Policy,
     circumstances: Circumstances,
     whole: Subject,
+    held: tuple[HeldFinding, ...],
 ) -> list[Voice]:
     facts = circumstances.facts
     spans = covered(assessment.text, facts or (), policy.allow)
     rest = _seen(assessment, spans, policy, circumstances) if spans else whole
-    said = [_by_level(rest.level, pack)] if _shipped(policy) else _own(policy, rest)
+    said = [_by_level(rest, pack, held)] if _shipped(policy) else _own(policy, rest)
     if spans and rest.level < whole.level:
         reason = "what the allow list names is left out of this judgement"
         said[0] = Voice(verdict=said[0].verdict, rule="allowlist_extensions", reason=reason)
@@ -182,9 +194,19 @@ def _shipped(policy: Policy) -> bool:
     return policy.name == DEFAULT and all(rule.source == BUILT_IN_SOURCE for rule in own)
 
 
-def _by_level(level: Risk, pack: Pack) -> Voice:
-    verdict = pack.verdict(level)
-    return Voice(verdict=verdict, rule=SHIPPED_RULES[verdict], reason="")
+def _by_level(seen: Subject, pack: Pack, held: tuple[HeldFinding, ...]) -> Voice:
+    """What the pack says of the level; of a finding that is held, that it is logged."""
+    verdict = pack.verdict(seen.level)
+    if not held or verdict is not Verdict.CONFIRM:
+        return Voice(verdict=verdict, rule=SHIPPED_RULES[verdict], reason="")
+    by = {each.key: each.by for each in held}
+    left = [finding.risk for finding in seen.findings if finding.key not in by]
+    open_to = pack.verdict(max(left, default=Risk.SAFE))
+    if open_to is Verdict.CONFIRM:
+        return Voice(verdict=verdict, rule=SHIPPED_RULES[verdict], reason="")
+    named = dict.fromkeys(by[f.key].words for f in seen.findings if f.key in by)
+    reason = f"held by {', '.join(named)}"
+    return Voice(verdict=max(open_to, Verdict.LOG), rule=HELD, reason=reason)
 
 
 def _own(policy: Policy, seen: Subject) -> list[Voice]:
@@ -278,121 +300,3 @@ def preview(seen: Subject, policy: Policy) -> str:
                 return f"rule {rule.name}"
         layer = layer.floor
     return ""
-
-
-def file_voices(seen: Subject, policy: Policy, circumstances: Circumstances) -> list[Voice]:
-    """Paths outside of what may be written, and paths that may not be touched."""
-    rules = policy.filesystem
-    workspace, home = circumstances.workspace, circumstances.home
-    root = policy.root or workspace
-    said: list[Voice] = []
-    blocked = [(each, expanded(each, root, home)) for each in rules.blocked_paths]
-    allowed = None
-    if rules.allowed_paths is not None:
-        allowed = [expanded(each, root, home) for each in rules.allowed_paths]
-    for fact in seen.facts:
-        for path in names_of(fact, workspace):
-            shown = path.replace(UNKNOWN, "…")
-            for written, pattern in blocked:
-                taken = not _WHOLE.isdisjoint(fact.tags) and above(path, pattern)
-                if within(path, pattern) or taken:
-                    reason = f"{shown} is blocked by the policy: {written}"
-                    said.append(_voice(Verdict.DENY, "filesystem.blocked_paths", reason))
-                elif _may_be(path, pattern):
-                    reason = f"{shown} may be blocked by the policy: {written}"
-                    said.append(_voice(Verdict.CONFIRM, "filesystem.blocked_paths", reason))
-            if allowed is None or fact.effect not in _CHANGES:
-                continue
-            if path.startswith(UNKNOWN):
-                reason = "what is written is not known, and only some paths may be"
-                said.append(_voice(Verdict.CONFIRM, "filesystem.allowed_paths", reason))
-            elif not any(within(path, pattern) for pattern in allowed):
-                reason = f"{shown} lies outside of the paths that may be written"
-                said.append(_voice(Verdict.DENY, "filesystem.allowed_paths", reason))
-    return said
-
-
-def _may_be(path: str, pattern: str) -> bool:
-    """Whether a path that is known in part could still become one that the pattern names."""
-    known = known_start(path)
-    return known not in ("", path) and pattern.startswith(known)
-
-
-def network_voices(seen: Subject, policy: Policy) -> list[Voice]:
-    """Hosts that are not on the list, ports that are blocked, and any where none may be reached."""
-    rules = policy.network
-    if not rules.restricted:
-        return []
-    said: list[Voice] = []
-    named: set[str] = set()
-    for fact in seen.facts:
-        hosts = hosts_of(fact)
-        local = {t.place for t in fact.targets} == {Place.LOOPBACK}
-        if rules.allowed_hosts is not None:
-            said += _unlisted(hosts, rules.allowed_hosts, local=local)
-        if hosts or fact.effect is Effect.CALLS:
-            said += [
-                _voice(Verdict.DENY, "network.blocked_ports", f"port {port} is blocked")
-                for port in _ports(fact)
-                if port in rules.blocked_ports
-            ]
-        named.update(host for host in hosts if not local)
-    if rules.max_connections == 0 and named:
-        reason = "it names a host, and no connection is allowed"
-        said.append(_voice(Verdict.DENY, "network.max_connections", reason))
-    return said
-
-
-def _unlisted(hosts: list[str], allowed: tuple[str, ...], *, local: bool) -> list[Voice]:
-    said = []
-    for host in hosts:
-        if host == UNKNOWN:
-            reason = "which host it talks to is not known, and only some are allowed"
-            said.append(_voice(Verdict.CONFIRM, "network.allowed_hosts", reason))
-        elif not any(host_fits(host, each) for each in allowed) and not (
-            local and any(each in ("localhost", "127.0.0.1", "::1") for each in allowed)
-        ):
-            reason = f"{host or 'this machine'} is not on the list of hosts"
-            said.append(_voice(Verdict.DENY, "network.allowed_hosts", reason))
-    return said
-
-
-def _ports(fact: Fact) -> set[int]:
-    """The ports that a fact speaks of: as written, or the usual one of the scheme or program."""
-    if fact.effect is Effect.CALLS:
-        return _called_ports(fact.detail.split("\x1f"))
-    found: set[int] = set()
-    for target in fact.targets:
-        text = str(target.text)
-        if target.place not in (Place.HOST, Place.LOOPBACK):
-            continue
-        if text.startswith(("/dev/tcp/", "/dev/udp/")):
-            found.update(int(part) for part in text.split("/")[4:5] if part.isdigit())
-            continue
-        scheme, double, rest = text.partition("://")
-        authority = (rest if double else text).partition("/")[0].rpartition("@")[2]
-        port = authority.rpartition("]")[2].rpartition(":")[2]
-        if port.isdigit() and port != host_of(text):
-            found.add(int(port))
-        elif double and scheme.lower() in _SCHEMES:
-            found.add(_SCHEMES[scheme.lower()])
-        elif not double and "@" in text and ":" in text:
-            found.add(22)  # git@host:path goes through ssh
-    return found
-
-
-def _called_ports(argv: list[str]) -> set[int]:
-    name = argv[0]
-    option = _PORT_OPTIONS.get(name)
-    if option:
-        for place, word in enumerate(argv[1:], 1):
-            given = argv[place + 1] if word == option and place + 1 < len(argv) else word[2:]
-            if word.startswith(option) and given.isdigit():
-                return {int(given)}
-    if name in _LAST_IS_PORT and argv[-1].isdigit():
-        return {int(argv[-1])}
-    return {_PROGRAMS[name]} if name in _PROGRAMS else set()
-
-
-def _voice(verdict: Verdict, rule: str, reason: str) -> Voice:
-    return Voice(verdict=verdict, rule=rule, reason=reason)

@@ -90,6 +90,11 @@ KEYS: Mapping[str, PolicyKey] = {
     "confirmation.required_for": PolicyKey(
         kind="clauses", about="What a person confirms, beside what rules say.", order="add"
     ),
+    "confirmation.ask_about_held": PolicyKey(
+        kind="flag",
+        about="Whether to ask about what the sandbox holds or undo takes back as well.",
+        order="up",
+    ),
     "dry_run.auto_enable_for": PolicyKey(
         kind="clauses", about="What is previewed before it runs.", order="add"
     ),
@@ -289,6 +294,7 @@ _EXAMPLES = {
         *("- dangerous", "- elevated (if multiple files)", "- external network"),
         *("- schema changes", "- publishing"),
     ),
+    "confirmation.ask_about_held": "true",
     "dry_run.auto_enable_for": (
         "- first execution of command",
         "- commands affecting > 10 files",

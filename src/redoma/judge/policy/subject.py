@@ -34,6 +34,7 @@ class Subject:
         "environment",
         "external",
         "facts",
+        "findings",
         "hosts",
         "level",
         "paths",
@@ -51,6 +52,7 @@ class Subject:
         circumstances: Circumstances,
     ) -> None:
         self.level = level
+        self.findings = assessment.findings
         self.circumstances = circumstances
         self.under(policy)
         self.facts = facts or ()

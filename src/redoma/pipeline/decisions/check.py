@@ -185,7 +185,8 @@ check.__module__ = "redoma"
 def _checked(
     text: str, rules: Pack, policy: Policy, where: Ground, circumstances: Circumstances | None
 ) -> Decision:
-    if policy is BUILT_IN:
+    enclosed = circumstances is not None and circumstances.containment is not None
+    if policy is BUILT_IN and not enclosed:
         return refuse_broken(decide(assess(text, rules, knowledge(), where), rules))
     decision = _decided(text, rules, policy, where, circumstances, knowledge(policy.cards))
     if policy.project_cards:

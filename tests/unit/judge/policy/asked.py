@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from redoma.jail.profiles.profile import load
 from redoma.judge.policy.layers import merge
 from redoma.judge.policy.sandbox_yaml import read
+from redoma.model.containment import Containment, containment_of
 from redoma.model.decision import Decision
+from redoma.model.grant import Guarantee
 from redoma.model.policy import Circumstances, Policy
+from redoma.model.value import replace
 from redoma.pipeline.decisions.check import check
 
 PROJECT = "/home/user/project"
@@ -113,3 +117,9 @@ def under(asked: Policy, command: str, **known: object) -> Decision:
 def verdict(command: str, text: str, *projects: str, **known: object) -> str:
     """The verdict in a word."""
     return decided(command, text, *projects, **known).verdict.label
+
+
+def standard(level: str = "standard", **changes: object) -> Containment:
+    """What a run under a level is held by, on a machine that enforces all that it requires."""
+    grant = replace(load(level).grant(PROJECT), **changes)
+    return containment_of(grant, grant.require | {Guarantee.CHANGES_HELD})

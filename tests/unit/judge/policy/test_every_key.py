@@ -19,7 +19,15 @@ from redoma.model.request import Choice
 from redoma.model.value import replace
 from redoma.pipeline.decisions.policies import tightened
 from redoma.pipeline.decisions.policy_tools import tried
-from tests.unit.judge.policy.asked import DOCUMENT, ENVIRONMENT, HOME, PROJECT, policy, under
+from tests.unit.judge.policy.asked import (
+    standard,
+    DOCUMENT,
+    ENVIRONMENT,
+    HOME,
+    PROJECT,
+    policy,
+    under,
+)
 
 MEGABYTE = 1 << 20
 
@@ -101,6 +109,9 @@ TURNS = [
          lambda asked: asked.confirmation.default_action, Choice.DENY, Choice.DRY_RUN),
     Turn("confirmation.required_for", "[dangerous]", "[elevated (if multiple files)]",
          says("rm -r build"), ("log", "log_elevated"), ("confirm", "confirmation.required_for")),
+    Turn("confirmation.ask_about_held", "false", "true",
+         says("rm -rf .", containment=standard()),
+         ("log", "held_by_the_sandbox"), ("confirm", "confirm_dangerous")),
     Turn("dry_run.auto_enable_for", "[commands affecting > 10 files]", "[first execution of command]",
          preview("touch a", first_execution=True), "", "first execution of command"),
     Turn("dry_run.auto_enable_for", "[first execution of command]", "[commands affecting > 10 files]",

@@ -22,6 +22,7 @@ ORDERED = [
     ("judgement.deadline_seconds", "0.5", "0.4", "2"),
     ("confirmation.timeout_seconds", "30", "10", "31"),
     ("confirmation.default_action", "deny", "deny", "dry_run"),
+    ("confirmation.ask_about_held", "true", "true", "false"),
     ("filesystem.allowed_paths", "['${PROJECT_ROOT}', ~/data]", "[~/data/in]", "[~/other]"),
     ("filesystem.max_file_size_mb", "10", "10", "11"),
     ("filesystem.max_total_size_mb", "10", "9", "11"),
