@@ -2,6 +2,7 @@
 
 bench/judge.py [--corpora DIR]             the table, by level and by policy
 bench/judge.py --misses KIND [--like TEXT]  what was judged otherwise than its label
+bench/judge.py --enclosed [--list]          who is still asked where runs are enclosed, and what holds the rest
 bench/judge.py --speed                      warm cost, and a cold hook against a bare interpreter
 """
 
@@ -22,8 +23,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from redoma.model.decision import Risk  # noqa: E402
-from redoma.pipeline.decisions.check import check  # noqa: E402
+from redoma.jail.profiles.profile import load  # noqa: E402
+from redoma.judge.policy.held_findings import holder  # noqa: E402
+from redoma.model.containment import Containment, containment_of  # noqa: E402
+from redoma.model.decision import Risk, Verdict  # noqa: E402
+from redoma.model.grant import Guarantee  # noqa: E402
+from redoma.model.policy import Circumstances  # noqa: E402
+from redoma.pipeline.decisions.check import check, examined, ground  # noqa: E402
+from redoma.pipeline.decisions.knowledge import pack  # noqa: E402
 
 NAIVE = [
     re.compile(pattern)
@@ -168,6 +175,78 @@ def misses(corpora: Path, key: str, like: str, limit: int) -> None:
     print(f"{total} in all")
 
 
+PROJECT, HOME = "/home/user/project", "/home/user"
+WORK = ("real", "no-person")
+
+
+class Enclosed:
+    """What is said to one row, as text alone and in a run under the standard level."""
+
+    def __init__(self, row: dict[str, str], containment: Containment) -> None:
+        self.command, self.want = row["cmd"], row["want"]
+        self.plain = check(self.command, cwd=PROJECT, home=HOME)
+        known = Circumstances(containment=containment)
+        self.decision = check(self.command, cwd=PROJECT, home=HOME, circumstances=known)
+        self.containment = containment
+
+    @property
+    def undisturbed(self) -> bool:
+        return self.decision.verdict < Verdict.CONFIRM
+
+    def holders(self) -> dict[str, str]:
+        """What holds each fact that leaves the machine or cannot be undone; "" for nothing."""
+        known = examined(self.command, pack("default"), ground(PROJECT, HOME), None)[1].facts or ()
+        found = {}
+        for fact in known:
+            finding = pack("default").judge(fact)
+            if finding is None or not (fact.effect.leaves_machine or fact.effect.irreversible):
+                continue
+            by = holder(fact, pack("default"), self.containment, least=finding.risk)
+            found[f"{finding.rule} ({finding.risk.label})"] = by.words if by else ""
+        return found
+
+
+def standard() -> Containment:
+    """What the standard level holds, where a machine enforces all that it requires."""
+    grant = load("standard").grant(PROJECT)
+    return containment_of(grant, grant.require | {Guarantee.CHANGES_HELD})
+
+
+def enclosed_rows(corpora: Path) -> list[Enclosed]:
+    containment = standard()
+    real = [{**row, "want": "real"} for row in rows(corpora, "agent-trajectories.jsonl")]
+    return [Enclosed(row, containment) for row in [*real, *rows(corpora, "bypass-2.jsonl")]]
+
+
+def enclosed(corpora: Path, *, listed: bool) -> None:
+    found = enclosed_rows(corpora)
+    print(f"{'':44} {'goal':>8}  {'enclosed':>20}  as text alone")
+    for title, goal, wants in (
+        ("ordinary work put to a person", "<= 0.5", WORK),
+        ("  typed by an agent", "", ("real",)),
+        ("  written for the corpus", "", ("no-person",)),
+    ):
+        chosen = [each for each in found if each.want in wants]
+        cells = [
+            percent(decision.verdict is Verdict.CONFIRM for decision in side)
+            for side in ([e.decision for e in chosen], [e.plain for e in chosen])
+        ]
+        print(f"{title:44} {goal:>8}  {cells[0]:>20}  {cells[1]}")
+    attacks = [each for each in found if each.want == "person"]
+    reached = percent(not each.undisturbed for each in attacks)
+    before = percent(each.plain.verdict >= Verdict.CONFIRM for each in attacks)
+    print(f"{'attacks asked about or refused':44} {'':>8}  {reached:>20}  {before}")
+    open_ones = [each for each in attacks if each.undisturbed and "" in each.holders().values()]
+    print(f"{'attacks that nothing holds and nobody sees':44} {'0':>8}  {len(open_ones):>20}")
+    if not listed:
+        return
+    for each in attacks:
+        if each.undisturbed:
+            held = {h.finding.rule: h.by.words for h in each.decision.held} | each.holders()
+            why = "; ".join(f"{rule}: {by or 'NOTHING'}" for rule, by in held.items())
+            print(f"{each.command!r}  <- {why or 'harms only what undo takes back'}")
+
+
 def speed(corpora: Path) -> None:
     texts = sorted((r["cmd"] for r in rows(corpora, "labelled.jsonl")), key=len)
     middle = texts[len(texts) // 2 - 100 : len(texts) // 2 + 100]
@@ -233,11 +312,17 @@ def main() -> None:
         "--undisputed", action="store_true", help="without the labels of bench/disputed.yaml"
     )
     parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--enclosed", action="store_true", help="in a run under the standard level")
+    parser.add_argument(
+        "--list", action="store_true", help="with --enclosed: each attack that is held"
+    )
     given = parser.parse_args()
     if not given.corpora.is_dir():
         sys.exit(f"no corpora at {given.corpora}\nhint: bench/judge.py --corpora DIR")
     if given.speed:
         speed(given.corpora)
+    elif given.enclosed:
+        enclosed(given.corpora, listed=given.list)
     elif given.misses:
         misses(given.corpora, given.misses, given.like, given.limit)
     else:

@@ -48,6 +48,11 @@ CHECK = CommandTable(
             " and line",
         ),
         Option(
+            "--enclosed",
+            "as a run of it here would be judged: what its sandbox stops or undo takes back is"
+            " logged, with what holds it",
+        ),
+        Option(
             "--jsonl",
             "reads a JSON string or an object with `cmd` (and `pack`, `cwd`) from each line of"
             " standard input and writes one JSON object a line, in the same order",
@@ -67,6 +72,7 @@ CHECK = CommandTable(
     ),
     samples=(
         Sample("redoma check 'git push --force'", "what would be said to it", status=10),
+        Sample("redoma check --enclosed 'git reset --hard'", "what a run of it would be asked"),
         Sample("redoma check --json -- rm -r build", "the same for a program"),
     ),
     stray="quote the whole command, or put -- before it: redoma check -- ls -l",
@@ -83,9 +89,11 @@ def main(given: CommandLine) -> int:
     if "--jsonl" in given.flags:
         if given.words:
             raise UsageError("--jsonl reads commands from standard input only", hint=CHECK.hint)
+        if "--enclosed" in given.flags:
+            raise UsageError("--enclosed and --jsonl do not go together", hint=CHECK.hint)
         return judge_lines(sys.stdin.buffer, sys.stdout, pack=pack, cwd=cwd)
     text = _text(given.words)
-    decision = judge(text, pack=pack, cwd=cwd)
+    decision = judge(text, pack=pack, cwd=cwd, enclosed="--enclosed" in given.flags)
     facts = _explained(text, pack, cwd) if "--explain" in given.flags else None
     if "--json" in given.flags:
         from redoma.cli import json_report as as_json
@@ -113,11 +121,16 @@ def _explained(text: str, pack: str, cwd: str | None) -> tuple[ExplainedFact, ..
     return explained_facts(text, pack=pack, cwd=cwd, home=os.environ.get("HOME"))
 
 
-def judge(text: str, *, pack: str, cwd: str | None) -> Decision:
+def judge(text: str, *, pack: str, cwd: str | None, enclosed: bool = False) -> Decision:
     """The decision on a command; text that is not valid UTF-8 is denied, whatever it says."""
     home = os.environ.get("HOME")
     policy = load_policy(cwd or ".", home=home)
-    checks = CommandCheck(policy, pack=pack, cwd=cwd, home=home)
+    kind = CommandCheck
+    if enclosed:
+        from redoma.pipeline.enclosed_check import EnclosedCheck
+
+        kind = EnclosedCheck
+    checks = kind(policy, pack=pack, cwd=cwd, home=home)
     return checks.checked((text,), waits=False, unwritten=_unwritten)[0]
 
 

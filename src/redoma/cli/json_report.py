@@ -39,6 +39,10 @@ def decision_json(decision: Decision) -> dict[str, object]:
         "pack": found.pack,
         "reasons": [_reason(finding, found.text) for finding in found.findings],
         "suggested_alternative": safer_way(decision),
+        "held": [
+            {"rule": each.finding.rule, "reason": each.finding.reason, "by": each.by.value}
+            for each in decision.held
+        ],
     }
 
 

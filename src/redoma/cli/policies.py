@@ -330,7 +330,19 @@ def explanation_text(found: Explanation) -> str:
                 phrased(asked.default_action.value),
             )
         )
+        lines += _enclosed_lines(found)
     return "\n".join(lines) + "\n"
+
+
+def _enclosed_lines(found: Explanation) -> list[str]:
+    """What a run of it in a sandbox here would be asked, and what holds the rest."""
+    if found.enclosed is None:
+        return [phrased("enclosed   nothing here could: {0}", harmless(found.not_enclosed))]
+    lines = [phrased("enclosed   {0}", phrased(SAID[found.enclosed.verdict]))]
+    for each in found.enclosed.held:
+        reason = harmless(phrased(each.finding.reason))
+        lines.append(" " * 11 + phrased("held by {0}: {1}", phrased(each.by.words), reason))
+    return lines
 
 
 def explanation_json(found: Explanation) -> dict[str, object]:
@@ -356,6 +368,13 @@ def explanation_json(found: Explanation) -> dict[str, object]:
         "isolation_because": found.isolation_because or None,
         "dry_run": decision.preview or None,
         "multiple_files": decision.multiple_files,
+        "enclosed": found.enclosed
+        and {
+            "verdict": found.enclosed.verdict.label,
+            "held": [
+                {"rule": each.finding.rule, "by": each.by.value} for each in found.enclosed.held
+            ],
+        },
         "confirmation": {
             "needed": decision.verdict is Verdict.CONFIRM,
             "timeout_seconds": asked.timeout_seconds,

@@ -200,7 +200,8 @@ def report(decision: Decision, on: Screen) -> str:
     shown = found.findings[:MOST_NOTES]
     if shown:
         said: set[str] = set()
-        notes = [_note(finding, on, said) for finding in shown]
+        held = {each.key: each.by.words for each in decision.held}
+        notes = [_note(finding, on, said, held.get(finding.key, "")) for finding in shown]
         lines += ["", *excerpt(found.text, notes, on.width)]
     if len(found.findings) > len(shown):
         more = len(found.findings) - len(shown)
@@ -209,14 +210,15 @@ def report(decision: Decision, on: Screen) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _note(finding: Finding, on: Screen, said: set[str]) -> Note:
+def _note(finding: Finding, on: Screen, said: set[str], held: str = "") -> Note:
     """A finding's note; a safer way that was `said` already is not said again."""
+    kept = (phrased("held by {0}", phrased(held)),) if held else ()
     instead = "" if finding.alternative in said else harmless(phrased(finding.alternative))
     said.add(finding.alternative)
     return Note(
         finding.span,
         f"{phrased(finding.risk.label)}: {harmless(phrased(finding.reason))} [{finding.rule}]",
-        below=(phrased("instead: {0}", instead),) if instead else (),
+        below=kept or ((phrased("instead: {0}", instead),) if instead else ()),
         paint=PAINT[finding.risk] if on.colour else "",
     )
 

@@ -51,6 +51,10 @@ class AuditEvents:
             "policy": decision.policy,
             "rules": sorted({finding.rule for finding in found.worst}),
         }
+        if decision.held:
+            details["held"] = [
+                {"rule": each.finding.rule, "by": each.by.value} for each in decision.held[:50]
+            ]
         if self._level >= LogLevel.NORMAL:
             details["because"] = list(decision.because)
         if self._level >= LogLevel.VERBOSE:

@@ -34,8 +34,13 @@ if TYPE_CHECKING:
     class PathContext(Protocol):
         """What the path knows of a run: who judges, what is granted, how to plan."""
 
-        def judge(self, request: Request, changes: Changes | None = None) -> Decision:
-            """Whether it may happen, by policy; `changes` are what it did in an overlay."""
+        def judge(
+            self, request: Request, changes: Changes | None = None, plan: RunPlan | None = None
+        ) -> Decision:
+            """Whether it may happen, by policy; `changes` are what it did in an overlay.
+
+            What the `plan` of its run holds is no question.
+            """
 
         def grant(self, request: Request, decision: Decision) -> Grant:
             """What this request may do."""
@@ -86,6 +91,8 @@ def _walk(request: Request, context: PathContext) -> Path[Result | str]:
     except RedomaError as error:
         yield AuditStep(events=(judged, events.refused(str(error), error.code)))
         raise
+    decision = _weighed(request, context, decision, plan)
+    judged = events.judged(decision)
     unwritten: tuple[Event, ...] = (judged,)
     # A preview changes nothing that lasts: what it shows is what a person is then asked about.
     if decision.verdict is Verdict.CONFIRM and request.mode is not Mode.PREVIEW:
@@ -117,6 +124,14 @@ def _walk(request: Request, context: PathContext) -> Path[Result | str]:
         if result.changes.items and not stop.args:
             stop.args = (_stopped(result.changes.id),)
         raise
+
+
+def _weighed(request: Request, context: PathContext, decision: Decision, plan: RunPlan) -> Decision:
+    """The decision once it is known what this very run holds; only a question can become less."""
+    # A preview is asked about when it is applied, by whoever applies it.
+    if decision.verdict is not Verdict.CONFIRM or request.mode is not Mode.RUN:
+        return decision
+    return context.judge(request, None, plan)
 
 
 def ask(events: AuditEvents, question: Question, *before: Event) -> Path[Answer | None]:
@@ -225,7 +240,7 @@ def _settle(request: Request, context: PathContext, plan: RunPlan, result: Resul
     if not _becomes_real(when, result):
         yield AuditStep(events=(events.changed(Kind.PREVIEWED, changes),))
         return replace(result, notes=(*result.notes, kept))
-    now = context.judge(request, changes)
+    now = context.judge(request, changes, plan)
     if now.verdict is Verdict.DENY:
         refused = events.refused("; ".join(now.because), "denied")
         yield from discard_changes(events, changes, refused)

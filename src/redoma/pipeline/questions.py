@@ -64,7 +64,8 @@ def question(
     home: str | None = None,
 ) -> Question:
     """The question for one request; `changes` are those of a preview, where one ran."""
-    found = decision.assessment.findings
+    kept = {each.key for each in decision.held}
+    found = tuple(f for f in decision.assessment.findings if f.key not in kept)
     risk = decision.assessment.risk
     like = _canonical(request.workload)
     cwd = place(request, grant)
@@ -90,7 +91,7 @@ def question(
         joins=like.joins if known else (),
         cwd=cwd,
         grant=rights(grant),
-        rules=tuple(sorted({finding.rule for finding in found})),
+        rules=tuple(sorted({finding.rule for finding in decision.assessment.findings})),
         policy=f"{policy.name}: {decision.rule}" if decision.rule else policy.name,
     )
 

@@ -10,6 +10,8 @@ from redoma.base.log import logger
 from redoma.jail.engines.choice import plan as make_plan
 from redoma.jail.profiles.profile import load
 from redoma.model.arguments import flag, number
+from redoma.model.containment import containment_of_plan
+from redoma.model.decision import Verdict
 from redoma.model.errors import NoEngine
 from redoma.model.grant import Apply, Guarantee, NetworkMode, Syscalls, Writes
 from redoma.model.network import Reach
@@ -168,11 +170,18 @@ class RunContext(PipelineContext):
         """The machine that it runs on."""
         return this_host()
 
-    def judge(self, request: Request, changes: Changes | None = None) -> Decision:
-        """Whether it may happen, by policy; `changes` are what it did in an overlay."""
+    def judge(
+        self, request: Request, changes: Changes | None = None, plan: RunPlan | None = None
+    ) -> Decision:
+        """Whether it may happen, by policy; `changes` are what it did in an overlay.
+
+        What the `plan` of its run holds is no question.
+        """
         around = self._circumstances(request)
         if changes is not None:
             around = replace(around, files_affected=len(changes.items))
+        if plan is not None and request.mode is not Mode.PREVIEW:
+            around = replace(around, containment=containment_of_plan(plan))
         decision = self._decided(request, around)
         granted = self.config.overrides.granted
         if granted and request.mode is not Mode.PREVIEW:  # which gets none, and is not asked about
@@ -212,6 +221,19 @@ class RunContext(PipelineContext):
             first_execution=first,
             workspace=self.config.root,
         )
+
+    def enclosed(self, request: Request) -> tuple[Decision, RunPlan | None]:
+        """The decision on a run that would be made here, weighed against the plan of it.
+
+        None where it is refused anyway. NoEngine where nothing here could enforce what it needs.
+        """
+        decision = self.judge(request)
+        if decision.verdict is Verdict.DENY:
+            return decision, None
+        plan = self.plan(request, self.grant(request, decision))
+        if decision.verdict is Verdict.CONFIRM:
+            decision = self.judge(request, None, plan)
+        return decision, plan
 
     def grant(self, request: Request, decision: Decision) -> Grant:
         """What this request may do."""

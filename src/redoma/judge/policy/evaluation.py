@@ -51,7 +51,9 @@ def evaluate(
     because = [voice.reason for voice in strictest if voice.reason]
     set_aside = strictest[0].rule in ("allowlist_extensions", HELD)
     if assessment.risk and verdict >= pack.verdict(assessment.risk) and not set_aside:
-        because = [*(finding.reason for finding in assessment.worst), *because]
+        kept = {each.key for each in held}
+        worst = [f for f in assessment.worst if f.key not in kept] or assessment.worst
+        because = [*(finding.reason for finding in worst), *because]
     return Decision(
         verdict=verdict,
         because=tuple(dict.fromkeys(because)),

@@ -79,8 +79,13 @@ def held_findings(
     return tuple(each for each in found.values() if each is not None)
 
 
-def holder(fact: Fact, pack: Pack, containment: Containment) -> Holder | None:
-    """What holds all of a fact; None where one of its targets is held by nothing."""
+def holder(
+    fact: Fact, pack: Pack, containment: Containment, *, least: Risk = Risk.DANGEROUS
+) -> Holder | None:
+    """What holds all of a fact; None where one of its targets is held by nothing.
+
+    Targets at which it is milder than `least` are not looked at.
+    """
     # What was read in a script file counts as what the command itself does.
     weigh = _WEIGHED.get(fact.effect)
     if weigh is None or not fact.tags.isdisjoint(_ELSEWHERE):
@@ -89,7 +94,7 @@ def holder(fact: Fact, pack: Pack, containment: Containment) -> Holder | None:
     for target in fact.targets or (None,):
         alone = fact if target is None else replace(fact, targets=(target,))
         finding = pack.judge(alone)
-        if target is not None and (finding is None or finding.risk < Risk.DANGEROUS):
+        if target is not None and (finding is None or finding.risk < least):
             continue
         by = weigh(fact, target, containment)
         if by is None:

@@ -268,9 +268,9 @@ def _checked_call(
     circumstances: Circumstances | None,
 ) -> Decision:
     assessment, facts = examine_call(call, rules, knowledge(policy.cards), where)
-    if policy is BUILT_IN:
-        return refuse_broken(decide(assessment, rules))
     known = circumstances or Circumstances()
+    if policy is BUILT_IN and known.containment is None:
+        return refuse_broken(decide(assessment, rules))
     around = replace(
         known,
         facts=facts,

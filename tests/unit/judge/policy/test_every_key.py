@@ -20,12 +20,12 @@ from redoma.model.value import replace
 from redoma.pipeline.decisions.policies import tightened
 from redoma.pipeline.decisions.policy_tools import tried
 from tests.unit.judge.policy.asked import (
-    standard,
     DOCUMENT,
     ENVIRONMENT,
     HOME,
     PROJECT,
     policy,
+    standard,
     under,
 )
 

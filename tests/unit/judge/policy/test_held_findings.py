@@ -11,7 +11,7 @@ from redoma.model.grant import Apply, Guarantee, NetworkMode, SecretGrant, Write
 from redoma.model.policy import BUILT_IN, Circumstances, Policy
 from redoma.model.value import replace
 from redoma.pipeline.decisions.check import check
-from redoma.pipeline.decisions.own_rules import own, over
+from redoma.pipeline.decisions.own_rules import over, own
 from tests.unit.judge.policy.asked import HOME, PROJECT, policy, standard
 
 
