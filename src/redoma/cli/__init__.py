@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Where each command's table stands, and what it does in a line.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "allow": ("redoma.cli.grants:ALLOW", "grant a host, a path or a variable, once or for good"),
     "answer": ("redoma.cli.questions:ANSWER", "answer a question that waits"),
     "apply": ("redoma.cli.apply:APPLY", "make held changes real, all or some of them"),
     "approvals": ("redoma.cli.questions:APPROVALS", "what is approved for longer than one run"),
@@ -47,6 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "session": ("redoma.server.session_command:SESSION", "start, share and end a shared terminal"),
     "shell": ("redoma.cli.run:SHELL", "an interactive shell inside a sandbox"),
     "session-report": ("redoma.cli.session_report:REPORT", "what an agent did in a session"),
+    "trust": ("redoma.cli.grants:TRUST", "what a project asks for, and your yes to it"),
     "undo": ("redoma.cli.undo:UNDO", "take back what was applied"),
     "login": ("redoma.cli.login:LOGIN", "logs you in at a provider, for tokens that are kept"),
     "logout": ("redoma.cli.login:LOGOUT", "forgets a login and its tokens"),

@@ -215,6 +215,39 @@ class ConfirmPlans(Enum):
     STEP = "step"  # before each step that has to be confirmed
 
 
+class KeptGrants(Value):
+    """What runs are given for good, each as its option is written: `--allow-host`, `--env` …"""
+
+    hosts: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    credentials: tuple[str, ...] = ()
+    # Names of limits, and what they are set to.
+    limits: tuple[tuple[str, str], ...] = ()
+
+    def beside(self, other: KeptGrants) -> KeptGrants:
+        """Both; of two values for one limit the other's counts."""
+        names = ("hosts", "read", "write", "env", "credentials")
+        both = {
+            name: tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name))))
+            for name in names
+        }
+        limits = {**dict(self.limits), **dict(other.limits)}
+        return KeptGrants(limits=tuple(limits.items()), **both)
+
+
+NO_GRANTS = KeptGrants()
+
+
+class RequestedGrants(Value):
+    """What a project's file asks for, with the very content that asks: nothing by itself."""
+
+    path: str
+    digest: str
+    grants: KeptGrants
+
+
 class Plans(Value):
     """How plans of work are run."""
 
@@ -255,6 +288,9 @@ class Policy(Value):
     rate_limits: RateLimits = RateLimits()
     retention: Retention = Retention()
     plans: Plans = Plans()
+    # What the user's own file gives to every run, and what files of the project only ask for.
+    grants: KeptGrants = KeptGrants()
+    requests: tuple[RequestedGrants, ...] = ()
     # What a project may loosen after all, by key; only the user's own file can say so.
     projects_may: tuple[str, ...] = ()
     tests: tuple[Example, ...] = ()

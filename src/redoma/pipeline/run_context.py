@@ -56,6 +56,7 @@ class SandboxConfig:
         ask: Ask | None,
         audit: AuditLog | str | None,
         caller: Caller,
+        kept: bool = False,
     ) -> None:
         """`policy` is read from the files of `project` where none is given; `beside` holds too."""
         self.root = root
@@ -72,6 +73,8 @@ class SandboxConfig:
         self._project = project
         self._beside = beside
         self._grants: dict[tuple[object, ...], Grant] = {}
+        # Whether something is granted that was kept, and may be for one run only.
+        self._kept = kept
 
     def for_step(
         self, constraints: StepConstraints, plan: str, step: str, first: Answerer | None
@@ -85,6 +88,13 @@ class SandboxConfig:
         made.caller = replace(self.caller, plan=plan, step=step)
         made._grants = {}
         return made
+
+    def begin(self) -> None:
+        """A run begins: what was granted to one run is spent with it."""
+        if self._kept:
+            from redoma.pipeline.kept_grants import spend_once
+
+            spend_once(self.root)
 
     def policy(self) -> Policy:
         """The policy that holds now: given, or read from the files where it stands."""

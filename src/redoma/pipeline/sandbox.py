@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+
+from redoma.base import own_directories
 from redoma.jail.profiles.profile import load
 from redoma.jail.protect.installation import INTERPRETER  # noqa: F401 — looked up before anything runs
+from redoma.model.errors import PolicyError, StateUnavailable
+from redoma.model.policy import NO_GRANTS
 from redoma.model.request import Mode
 from redoma.pipeline.checks import check_path
 from redoma.pipeline.overrides import Overrides, Restrictions, policy_beside, policy_named
 from redoma.pipeline.path import confirm_path, path
 from redoma.pipeline.requests import Caller, request_for
-from redoma.pipeline.run_context import RunContext, SandboxConfig
+from redoma.pipeline.run_context import USUAL, RunContext, SandboxConfig
 from redoma.pipeline.secret_grants import read_grants
 from redoma.pipeline.secrets import reach_of
 from redoma.pipeline.settings import Access, Network, PolicyChoice, checked, limits_by_name
@@ -87,6 +92,9 @@ class Sandbox:
             load(level)  # a level that is not there is said now
         root = usable(workspace)
         access, network = access or Access(), network or Network()
+        given, asked = limits_by_name(limits), (access, network)
+        if policy is None or policy == PolicyChoice():
+            access, network, given = _with_kept(access, network, given, level=level, root=root)
         hosts, env = tuple(network.hosts), dict(access.env or {})
         inspect, self._tool_notes = network.inspect, tuple[str, ...]()
         if any("tool:" in host for host in hosts):
@@ -103,7 +111,7 @@ class Sandbox:
             fixed = policy
         overrides = Overrides(
             engine,
-            limits=limits_by_name(limits),
+            limits=given,
             at_most=limits_by_name(at_most),
             writable=tuple(
                 granted_path(path, WRITTEN, wide=access.hide is not None, root=root)
@@ -137,6 +145,7 @@ class Sandbox:
             ask=ask,
             audit=audit,
             caller=caller if isinstance(caller, Caller) else Caller(name=caller),
+            kept=asked != (access, network),
         )
 
     @property
@@ -286,3 +295,32 @@ def confirmation(
         previous_commands=tuple(previous),
     )
     return request, about
+
+
+def _with_kept(
+    access: Access,
+    network: Network,
+    limits: dict[str, int | float | None],
+    *,
+    level: str,
+    root: str,
+) -> tuple[Access, Network, dict[str, int | float | None]]:
+    """What was asked for by name with what is granted for good; the files alone say that.
+
+    A caller that chooses another policy has what it gave, and no more.
+    """
+    from redoma.pipeline.decisions.policies import load_policy
+
+    try:
+        policy = load_policy(root)
+        kept_for_projects = os.path.exists(f"{own_directories.state()}/trust")
+    except (PolicyError, StateUnavailable):
+        return access, network, limits  # the run itself says why
+    if policy.grants == NO_GRANTS and not policy.requests and not kept_for_projects:
+        return access, network, limits
+    from redoma.pipeline.kept_grants import kept_grants, kept_limits, with_kept
+
+    kept = kept_grants(policy, root)
+    profile = load(level or policy.isolation.default_level or USUAL)
+    access, network = with_kept(access, network, kept, level=profile, policy=policy, root=root)
+    return access, network, kept_limits(kept, limits)

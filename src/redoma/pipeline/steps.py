@@ -253,6 +253,7 @@ class RunStepRunner(StepRunner):
     def execute(self, step: ExecuteStep) -> Result:
         from redoma.pipeline.execute import execute
 
+        self._run.config.begin()
         ended = execute(
             step.plan,
             self._run.host,

@@ -16,7 +16,9 @@ from redoma.model.policy import (
     ConfirmPlans,
     Environment,
     Example,
+    KeptGrants,
     LogLevel,
+    RequestedGrants,
     Rule,
 )
 from redoma.model.request import Choice
@@ -133,7 +135,7 @@ def _error(layer: PolicyLayer, name: str, problem: str, key: str, place: str) ->
 def _loosens(policy: Policy, name: str, value: Any) -> str:
     """Why a value of a project would loosen, or nothing."""
     order = KEYS[name].order
-    if order in ("add", "own"):
+    if order in ("add", "own", "ask"):
         return ""
     if order == "user":
         return "belongs into the user's own file only"
@@ -222,10 +224,13 @@ def _built(policy: Policy, layer: PolicyLayer) -> Policy:
     whole: dict[str, Any] = {"sources": (*policy.sources, layer.path)}
     if layer.origin == "project":
         whole["root"] = layer.path.rpartition("/")[0].removesuffix("/.redoma")
+        whole["requests"] = (*policy.requests, *_requested(layer))
     sections: dict[str, dict[str, Any]] = {}
     for name, value in layer.values.items():
         made = _MADE[name](value) if name in _MADE else value
         section, _, field = name.rpartition(".")
+        if section == "grants" and layer.origin == "project":
+            continue  # asked for, and nothing more: see `_requested`
         if section:
             sections.setdefault(section, {})[field] = made
         elif name == "policy":
@@ -240,6 +245,19 @@ def _built(policy: Policy, layer: PolicyLayer) -> Policy:
     for section, fields in sections.items():
         whole[section] = replace(getattr(policy, section), **fields)
     return replace(policy, **whole)
+
+
+def _requested(layer: PolicyLayer) -> tuple[RequestedGrants, ...]:
+    """What a project's layer asks for: a project never grants itself anything."""
+    start = "grants."
+    asked = {
+        name.removeprefix(start): value
+        for name, value in layer.values.items()
+        if name.startswith(start)
+    }
+    if not any(asked.values()):
+        return ()
+    return (RequestedGrants(path=layer.path, digest=layer.digest, grants=KeptGrants(**asked)),)
 
 
 def _policy(value: tuple[Any, ...], layer: PolicyLayer) -> tuple[str, tuple[Rule, ...]]:

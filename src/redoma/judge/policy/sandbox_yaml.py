@@ -17,6 +17,7 @@ from redoma.judge.policy.schema import (
 from redoma.judge.policy.tree import hint_at, tree
 from redoma.judge.text.spelling import did_you_mean, nearest
 from redoma.model.errors import UnknownKey
+from redoma.model.grant import Limits
 from redoma.model.policy import ISOLATION_ONLY
 from redoma.model.value import Value
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _SHELL = frozenset("|&;<>()$`\\\"'*?[]{}!\n")
 MOST_ENTRIES = 1000
+LONGEST_GRANT = 4096
 
 
 class PolicyLayer(Value):
@@ -38,6 +40,8 @@ class PolicyLayer(Value):
     origin: str
     values: dict[str, Any]
     at: dict[str, str]
+    # Of the very bytes that were read.
+    digest: str = ""
 
     def place(self, key: str) -> str:
         """`file:line:column` of a key."""
@@ -46,7 +50,11 @@ class PolicyLayer(Value):
 
 def read(text: str | bytes, *, path: str, origin: str = "user") -> PolicyLayer:
     """A layer, or an error that says what to change and where."""
-    layer = PolicyLayer(path=path, origin=origin, values={}, at={})
+    from hashlib import sha256
+
+    content = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+    digest = sha256(content).hexdigest()
+    layer = PolicyLayer(path=path, origin=origin, values={}, at={}, digest=digest)
     _read_keys(tree(text, path), layer, "")
     return layer
 
@@ -251,6 +259,30 @@ def _phases(piece: Piece, _key: PolicyKey) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+def _grant(piece: Piece, _key: PolicyKey) -> str:
+    text = piece.scalar().strip()
+    if not text or len(text) > LONGEST_GRANT or not text.isprintable():
+        raise piece.wrong(f"{piece.name}: {text[:40]!r} cannot be granted")
+    kind = piece.name.rpartition(".")[2]
+    if kind == "credentials" and "=" not in text:
+        raise piece.wrong(f"{piece.name}: {text!r} names no secret", "HOST=vault:NAME")
+    if kind == "hosts" and not text.startswith("tool:"):
+        host = text.partition("=")[0]
+        name, _, port = host.rpartition(":")
+        problem = host_problem(name if port.isdigit() or port == "*" else host)
+        if problem:
+            raise piece.wrong(f"{piece.name}: {text!r} {problem}", "github.com, *.example.org")
+    return text
+
+
+def _limits(piece: Piece, _key: PolicyKey) -> tuple[tuple[str, str], ...]:
+    known = Limits._fields
+    found = piece.fields(known, lambda name: f"there is no limit {name}")
+    return tuple(
+        (name, value.called(f"{piece.name}.{name}").scalar()) for name, value in found.items()
+    )
+
+
 def _test(piece: Piece, _key: PolicyKey) -> tuple[str, ...]:
     found: dict[str, str] = {}
     fields = piece.called("a test").fields(TEST_KEYS, lambda k: f"unknown key {k} in a test")
@@ -271,6 +303,7 @@ _ONE: dict[str, Callable[[Piece, PolicyKey], Any]] = {
     "number": _number,
     "policy": _policy,
     "phases": _phases,
+    "limits": _limits,
 }
 _EACH: dict[str, Callable[[Piece, PolicyKey], Any]] = {
     "rules": _rule,
@@ -279,6 +312,7 @@ _EACH: dict[str, Callable[[Piece, PolicyKey], Any]] = {
     "blocks": _block,
     "paths": _path,
     "hosts": _host,
+    "grants": _grant,
     "names": _name,
     "secrets": _secret,
     "headers": _header,

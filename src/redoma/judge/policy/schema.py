@@ -22,8 +22,9 @@ class PolicyKey(Value):
     """One key: what it takes, what it is for, and which way a project may turn it.
 
     `order`: `smaller` and `larger` numbers, choices further `up` the list, lists that `add` or are
-    a `subset`, the `same` value or nothing, `user` for the user's own file only, and `own` for
-    what cannot loosen because the decision below it counts as well.
+    a `subset`, the `same` value or nothing, `user` for the user's own file only, `ask` for
+    what a project's file only requests, and `own` for what cannot loosen because the decision below
+    it counts as well.
     """
 
     kind: str
@@ -174,6 +175,22 @@ KEYS: Mapping[str, PolicyKey] = {
         order="up",
         choices=("plan", "step"),
     ),
+    "grants.hosts": PolicyKey(
+        kind="grants",
+        about="Hosts that every run may reach, as --allow-host says them.",
+        order="ask",
+    ),
+    "grants.read": PolicyKey(kind="grants", about="Paths that it may read as well.", order="ask"),
+    "grants.write": PolicyKey(kind="grants", about="Paths that it may write as well.", order="ask"),
+    "grants.env": PolicyKey(
+        kind="grants", about="Variables that are passed: NAME, or NAME=VALUE.", order="ask"
+    ),
+    "grants.credentials": PolicyKey(
+        kind="grants", about="What the gate adds for a host: HOST=NAME.", order="ask"
+    ),
+    "grants.limits": PolicyKey(
+        kind="limits", about="Limits of every run by name, as memory: 4G.", order="ask"
+    ),
     "projects_may": PolicyKey(
         kind="choices",
         about="Keys that a project's file may use although they loosen.",
@@ -253,6 +270,7 @@ def _described(key: PolicyKey) -> dict[str, object]:
         "rules": rules,
         "policy": {"oneOf": [{"enum": list(key.choices)}, own]},
         "phases": {"type": "object", "additionalProperties": text},
+        "limits": {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
         "tests": {
             "type": "array",
             "items": {**_object("", example), "required": ["command", "expect"]},
@@ -329,6 +347,12 @@ _EXAMPLES = {
     "rate_limits.bytes_written_per_day": "10000000000",
     "retention.entries_per_session": "1000",
     "plans.confirm": "plan",
+    "grants.hosts": ("- registry.example", "- git.example:22"),
+    "grants.read": ("- ~/datasets",),
+    "grants.write": ("- ~/exports",),
+    "grants.env": ("- CI", "- LOG_LEVEL=debug"),
+    "grants.credentials": ("- registry.example=vault:registry",),
+    "grants.limits": ("memory: 4G", "wall_seconds: 20m"),
     "projects_may": ("- allowlist_extensions",),
     "tests": (
         "- command: git push --force",

@@ -246,6 +246,9 @@ def guard(call: Invocation) -> Stream:
     elif words[:1] == ["answer"]:
         # Attack: whoever asked for a command answers the question about it, in place of a person.
         call.fact(Effect.TAMPERS, detail="redoma answer")
+    elif words[:1] in (["trust"], ["allow"]):
+        # Attack: whoever is held by the sandbox gives itself what the sandbox does not.
+        call.fact(Effect.TAMPERS, detail=f"redoma {words[0]}")
     elif words[:1] == ["vault"] and words[1:2] not in ([], ["list"]):
         # Attack: a token of someone else's in the place of the user's, so that what the user's
         # next command sends goes to that other's account.

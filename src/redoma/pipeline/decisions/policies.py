@@ -70,7 +70,7 @@ def whole(data: Any) -> Any:
     return kind(**dict(zip(kind._fields, map(whole, data[2:]), strict=True)))
 
 
-FORMAT = 2
+FORMAT = 3
 # A file changed so lately could change again without its times telling.
 _SETTLED_NS = 100_000_000
 

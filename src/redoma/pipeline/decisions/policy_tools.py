@@ -176,7 +176,10 @@ def shown(cwd: str, home: str | None) -> list[Setting]:
     for key in KEYS:
         if key in ("version", "tests"):
             continue
-        setters = [layer.path for layer in read_now if key in layer.values]
+        sets = [layer for layer in read_now if key in layer.values]
+        # A project's file only asks for grants; `redoma trust` shows what.
+        asks = KEYS[key].order == "ask"
+        setters = [layer.path for layer in sets if not asks or layer.origin != "project"]
         source = ", ".join(setters) or BUILT_IN_SOURCE
         found.append(Setting(key=key, value=_plain(key, whole), source=source))
     return found

@@ -150,6 +150,14 @@ TURNS = [
     Turn("resources.max_execution_time_seconds", "300", "2.5", limit("wall_seconds"), 300.0, 2.5),
     Turn("resources.max_open_files", "100", "2000", limit("open_files"), 100, 2000),
     Turn("resources.max_processes", "128", "1", limit("processes"), 128, 1),
+    *(
+        Turn(f"grants.{kind}", "[]", f"['{value}']",
+             lambda asked, kind=kind: getattr(asked.grants, kind), (), (value,))
+        for kind, value in (("hosts", "git.example:22"), ("read", "~/data"), ("write", "~/out"),
+                            ("env", "CI=1"), ("credentials", "a.example=vault:a"))
+    ),
+    Turn("grants.limits", "{memory: 1G}", "{memory: 2G}", lambda asked: asked.grants.limits,
+         (("memory", "1G"),), (("memory", "2G"),)),
     Turn("logging.level", "verbose", "quiet", lambda asked: asked.logging.level,
          LogLevel.VERBOSE, LogLevel.QUIET),
     Turn("logging.include_command_output", "true", "false",

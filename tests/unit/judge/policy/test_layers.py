@@ -86,6 +86,7 @@ def test_a_key_can_be_tightened_and_not_loosened(
 def test_every_key_has_its_order_tried() -> None:
     others = {"version", "allowlist_extensions", "projects_may", "network.cache_hosts"}
     others.add("network.cache_ignored_headers")
+    others |= {key for key in KEYS if key.startswith("grants.")}  # a project only asks for these
     assert {row[0] for row in ORDERED} | GROWING | others == set(KEYS)
     assert {key for key in KEYS if KEYS[key].order == "add"} == GROWING
 
@@ -217,3 +218,18 @@ def test_without_facts_what_is_not_known_is_taken_for_the_worst() -> None:
     assessment = check("ls", cwd=where.workspace, home=where.home).assessment
     blind = decide(assessment, pack("default"), asked, Circumstances())
     assert (blind.verdict, blind.rule) == (Verdict.DENY, "no")
+
+
+def test_a_project_asks_for_grants_and_gets_none() -> None:
+    mine = "grants:\n  hosts: [registry.example]\n  limits: {memory: 1G}\n"
+    theirs = "grants:\n  hosts: [evil.example]\n  read: [~/.ssh]\n  limits: {memory: none}\n"
+    whole = policy(mine, theirs)
+    assert whole.grants.hosts == ("registry.example",)
+    assert (whole.grants.read, whole.grants.limits) == ((), (("memory", "1G"),))
+    (asked,) = whole.requests
+    assert (asked.path, asked.grants.hosts, asked.grants.read) == (
+        "project.yaml",
+        ("evil.example",),
+        ("~/.ssh",),
+    )
+    assert asked.digest != policy(mine, theirs + "# other\n").requests[0].digest
