@@ -12,7 +12,7 @@ from redoma.model.value import fields_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from redoma.model.change import Change, Changes, FileState
-    from redoma.model.decision import Decision, Finding
+    from redoma.model.decision import Decision, Finding, HeldFinding
     from redoma.model.result import Result
     from redoma.pipeline.dry_run import DryRunReport
 
@@ -39,11 +39,13 @@ def decision_json(decision: Decision) -> dict[str, object]:
         "pack": found.pack,
         "reasons": [_reason(finding, found.text) for finding in found.findings],
         "suggested_alternative": safer_way(decision),
-        "held": [
-            {"rule": each.finding.rule, "reason": each.finding.reason, "by": each.by.value}
-            for each in decision.held
-        ],
+        **({"held": [_held(each) for each in decision.held]} if decision.held else {}),
     }
+
+
+def _held(held: HeldFinding) -> dict[str, object]:
+    """What a run is not asked about, and what holds it."""
+    return {"rule": held.finding.rule, "reason": held.finding.reason, "by": held.by.value}
 
 
 def brief_json(decision: Decision) -> dict[str, object]:

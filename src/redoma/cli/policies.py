@@ -182,6 +182,7 @@ def _unexpected(tried: Tried) -> str:
 def _explain(given: CommandLine) -> int:
     from redoma.cli.check import STATUS
     from redoma.pipeline.decisions.policy_tools import explain
+    from redoma.pipeline.enclosed_check import with_enclosed
 
     if not given.words or not " ".join(given.words).strip():
         raise UsageError("there is no command to explain", hint="redoma policy explain 'git push'")
@@ -198,6 +199,7 @@ def _explain(given: CommandLine) -> int:
         home=home,
         phase=given.values.get("--phase", ""),
     )
+    found = with_enclosed(found, pack=given.values.get("--pack", ""), cwd=cwd, home=home)
     found = replace(found, decision=refuse_broken(found.decision))
     if given.json:
         _json(explanation_json(found))

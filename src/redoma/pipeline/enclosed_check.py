@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from redoma.model.containment import Containment, containment_of_plan
 from redoma.model.decision import Verdict
+from redoma.model.errors import RedomaError
 from redoma.model.policy import Circumstances
-from redoma.model.request import Mode
+from redoma.model.request import Mode, ShellCommand
 from redoma.model.value import replace
 from redoma.pipeline.checks import CommandCheck
 from redoma.pipeline.decisions.check import check
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from redoma.model.decision import Decision
     from redoma.model.policy import Policy
     from redoma.model.request import Request
+    from redoma.pipeline.decisions.policy_tools import Explanation
     from redoma.pipeline.requests import Caller
     from redoma.pipeline.sandbox import Sandbox
 
@@ -67,3 +69,16 @@ class EnclosedCheck(CommandCheck):
         context = RunContext(sandbox.config)
         run = replace(request, mode=Mode.RUN)
         return containment_of_plan(context.plan(run, context.grant(run, decision)), ours=self._ours)
+
+
+def with_enclosed(found: Explanation, *, pack: str, cwd: str, home: str | None) -> Explanation:
+    """The explanation with what would be said to a run, where a question could become less."""
+    if found.decision.verdict is not Verdict.CONFIRM:
+        return found
+    judge = EnclosedCheck(found.policy, pack=pack, cwd=cwd, home=home)
+    command = ShellCommand(text=found.decision.assessment.text)
+    try:
+        decision = judge.judge(judge.caller.request(command, mode=Mode.CHECK))
+    except RedomaError as error:
+        return replace(found, not_enclosed=str(error))
+    return replace(found, enclosed=decision)

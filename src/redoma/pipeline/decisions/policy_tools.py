@@ -10,11 +10,9 @@ from redoma.judge.policy.layers import merge
 from redoma.judge.policy.sandbox_yaml import PolicyLayer, read
 from redoma.judge.policy.schema import KEYS, json_schema, template
 from redoma.judge.policy.shipped import start
-from redoma.model.decision import Verdict
 from redoma.model.errors import PolicyError, UsageError
 from redoma.model.message import Message
 from redoma.model.policy import BUILT_IN, BUILT_IN_SOURCE, Circumstances
-from redoma.model.request import Mode, ShellCommand
 from redoma.model.value import Value
 from redoma.pipeline.decisions import policies
 from redoma.pipeline.decisions.check import check, examined, ground
@@ -24,8 +22,6 @@ from redoma.pipeline.decisions.own_rules import linted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from redoma.model.decision import Decision
     from redoma.model.policy import Example, Policy, Voice
 
@@ -85,28 +81,7 @@ def explain(
         voices=tuple(weigh.voices(assessment, rules, asked, around)),
         policy=policy,
         isolation_because=weigh.isolation(asked, around)[1],
-        **_enclosed(decision, policy, pack=pack, cwd=cwd, home=home),
     )
-
-
-def _enclosed(
-    decision: Decision, policy: Policy, *, pack: str, cwd: str, home: str | None
-) -> dict[str, Any]:
-    """What would be said to a run of it, where a question could become less."""
-    if decision.verdict is not Verdict.CONFIRM:
-        return {}
-    from redoma.model.errors import RedomaError
-    from redoma.pipeline.enclosed_check import EnclosedCheck
-
-    judge = EnclosedCheck(policy, pack=pack, cwd=cwd, home=home)
-    try:
-        return {"enclosed": judge.judge(judge.caller.request(_command(decision), mode=Mode.CHECK))}
-    except RedomaError as error:
-        return {"not_enclosed": str(error)}
-
-
-def _command(decision: Decision) -> ShellCommand:
-    return ShellCommand(text=decision.assessment.text)
 
 
 def layers(cwd: str, home: str | None) -> list[PolicyLayer]:
