@@ -153,10 +153,12 @@ def allow(given: CommandLine) -> int:
     if len(given.words) != 2 or given.words[0] not in _KINDS:
         raise UsageError(
             "say what is allowed: host, read, write, env or credential, and its value",
-            hint="redoma allow host registry.example",
+            hint="as in: redoma allow host registry.example",
         )
+    from redoma.pipeline.user_grants import add_grant, checked_grant
+
     kind, value = _KINDS[given.words[0]], given.words[1].strip()
-    value = _checked(kind, value)
+    value = checked_grant(kind, value)
     how = ways[0] if ways else "--project"
     project = project_of(".")
     where = {
@@ -168,30 +170,8 @@ def allow(given: CommandLine) -> int:
     if "--yes" not in given.flags and not _person_says_yes(question, "redoma allow --yes …"):
         return 1
     if how == "--always":
-        from redoma.pipeline.user_grants import add_grant
-
         add_grant(kind, value)
     else:
         TrustedRequests().allow(project, kind, value, once=how == "--once")
     sys.stdout.write(phrased("{0}: {1} {2}\n", where, given.words[0], harmless(value)))
     return 0
-
-
-def _checked(kind: str, value: str) -> str:
-    """The value as it is kept; an error says what is wrong with it now, not at the next run."""
-    from redoma.judge.policy.sandbox_yaml import read as read_policy
-
-    if kind == "hosts":
-        value = value.removeprefix("https://").removeprefix("http://").rstrip("/")
-        from redoma.egress.host_rules import read_host
-
-        if not value.startswith("tool:"):
-            read_host(value)
-    if kind in ("read", "write"):
-        value = os.path.abspath(os.path.expanduser(value))
-        if not os.path.exists(value):
-            raise UsageError("there is no {path}", path=value)
-    import json
-
-    read_policy(f"grants:\n  {kind}:\n    - {json.dumps(value)}\n", path="")
-    return value

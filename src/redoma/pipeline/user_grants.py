@@ -6,7 +6,7 @@ import json
 import os
 
 from redoma.base import private_file
-from redoma.model.errors import PolicyError
+from redoma.model.errors import PolicyError, UsageError
 from redoma.model.message import Message
 from redoma.pipeline.decisions import policies
 from redoma.pipeline.decisions.policy_tools import lint, policy_of_file
@@ -88,3 +88,21 @@ def _key(lines: list[str], key: str, start: int, end: int, indent: str) -> int |
                 )
             return at
     return None
+
+
+def checked_grant(kind: str, value: str) -> str:
+    """The value as it is kept; an error says what is wrong with it now, not at the next run."""
+    if kind == "hosts":
+        value = value.removeprefix("https://").removeprefix("http://").rstrip("/")
+        from redoma.egress.host_rules import read_host
+
+        if not value.startswith("tool:"):
+            read_host(value)
+    if kind in ("read", "write"):
+        value = os.path.abspath(os.path.expanduser(value))
+        if not os.path.exists(value):
+            raise UsageError("there is no {path}", path=value)
+    from redoma.judge.policy.sandbox_yaml import read
+
+    read(f"grants:\n  {kind}:\n    - {json.dumps(value)}\n", path="")
+    return value
