@@ -248,21 +248,56 @@ def card(question: Question, look: Look, redact: Callable[[str], str]) -> list[s
     width = max(NARROWEST, min(look.columns - 1, WIDEST))
     level = phrased(question.safety_level or question.risk.label).upper()
     title = phrased("redoma: may this run?  {level}", level=middle_cut(level, 24))
-    lines = [_rule(width), *fold(title, width), ""]
+    head = [_rule(width), *fold(title, width), ""]
     if look.colour:
-        lines[1] = f"{_PAINT.get(question.risk, chr(27) + '[1m')}{lines[1]}\x1b[0m"
-    lines += description(question, look, redact)
-    lines += ["", *_choices(question, width), _rule(width)]
+        head[1] = f"{_PAINT.get(question.risk, chr(27) + '[1m')}{head[1]}\x1b[0m"
+    choices = ["", *_choices(question, width), _rule(width)]
+    # One row before the card, and the prompt below it.
+    room = look.rows - len(head) - len(choices) - 2
+    return [*head, *_fitting(question, look, redact, room), *choices]
+
+
+# What goes first where the screen has no room for all: a person decides by the command, why it is
+# asked and what cannot be undone.
+_CAN_GO = ("before", "policy", "asked", "in", "files", "touches", "instead")
+
+
+def _fitting(question: Question, look: Look, redact: Callable[[str], str], room: int) -> list[str]:
+    """The description in so many rows, where that can be: the command is not what scrolls away."""
+    lines = description(question, look, redact)
+    gone: list[str] = []
+    for label in _CAN_GO:
+        if len(lines) <= room:
+            return lines
+        gone.append(label)
+        lines = description(question, look, redact, without=frozenset(gone))
+    for reasons in (3, 2, 1):
+        if len(lines) > room:
+            lines = description(question, look, redact, without=frozenset(gone), reasons=reasons)
     return lines
 
 
-def description(question: Question, look: Look, redact: Callable[[str], str]) -> list[str]:
-    """What would run and what is known of it, without the answers to choose from."""
+def description(
+    question: Question,
+    look: Look,
+    redact: Callable[[str], str],
+    *,
+    without: frozenset[str] = frozenset(),
+    reasons: int = 0,
+) -> list[str]:
+    """What would run and what is known of it, without the answers to choose from.
+
+    `without` are labels to leave out, `reasons` is how many of them are said.
+    """
     width = max(NARROWEST, min(look.columns - 1, WIDEST))
     text, spans = without_secrets(question.command, question.spans, redact)
     layout = Layout(width=width, most_rows=max(8, look.rows - 14), underline=look.colour)
     lines = [*command_rows(text, spans, layout), ""]
-    for label, said in _said(question):
+    last = ""
+    for label, said in _said(question, reasons or MOST_REASONS):
+        last = label or last
+        if last in without:
+            continue
         lines += _labelled(label, safely(redact, said), width)
     return lines
 
@@ -271,16 +306,14 @@ def _rule(width: int) -> str:
     return "-" * width
 
 
-def _said(question: Question) -> list[tuple[str, str]]:
+def _said(question: Question, most: int) -> list[tuple[str, str]]:
     """What there is to say, each with its label; the order is that of a person's own questions."""
     said = [
-        ("why" if not at else "", phrased(why))
-        for at, why in enumerate(question.because[:MOST_REASONS])
+        ("why" if not at else "", phrased(why)) for at, why in enumerate(question.because[:most])
     ]
-    if len(question.because) > MOST_REASONS:
-        said.append(
-            ("", phrased("and {count} more reasons", count=len(question.because) - MOST_REASONS))
-        )
+    if len(question.because) > most:
+        more = len(question.because) - most
+        said.append(("", phrased("and {count} more reasons", count=more)))
     said += _touches(question)
     if question.alternative:
         said.append(("instead", phrased(question.alternative)))
@@ -311,7 +344,10 @@ def _touches(question: Question) -> list[tuple[str, str]]:
         said.append(
             ("", phrased("and {count} more", count=len(impact.files_affected) - len(shown)))
         )
-    network = "reaches the network" if impact.network_access else "no network that we know of"
+    network = "no network that we know of"
+    if impact.network_access:
+        closed = impact.network_closed
+        network = "reaches for the network, closed to it" if closed else "reaches the network"
     undo = "can be undone" if impact.reversible else "CANNOT be undone"
     return [*said, ("effect", f"{phrased(undo)}; {phrased(network)}")]
 

@@ -134,6 +134,8 @@ class Impact(Value):
     reversible: bool = False
     network_access: bool = False
     estimated_scope: str = ""
+    # Whether the network that it reaches for is closed to this run.
+    network_closed: bool = False
 
 
 class Context(Value):

@@ -48,6 +48,11 @@ if TYPE_CHECKING:
         def plan(self, request: Request, grant: Grant) -> RunPlan:
             """How it will be run; NoEngine where that cannot be enforced."""
 
+        def offered(
+            self, request: Request, decision: Decision, plan: RunPlan
+        ) -> tuple[RunPlan, tuple[str, ...]] | None:
+            """The plan with what an approval gives this run beside it, and that in words."""
+
         def question(
             self, request: Request, decision: Decision, plan: RunPlan, changes: Changes | None
         ) -> Question:
@@ -92,11 +97,16 @@ def _walk(request: Request, context: PathContext) -> Path[Result | str]:
         yield AuditStep(events=(judged, events.refused(str(error), error.code)))
         raise
     decision = _weighed(request, context, decision, plan)
+    decision, plan, offered = _with_offer(request, context, decision, plan)
     judged = events.judged(decision)
     unwritten: tuple[Event, ...] = (judged,)
     # A preview changes nothing that lasts: what it shows is what a person is then asked about.
     if decision.verdict is Verdict.CONFIRM and request.mode is not Mode.PREVIEW:
         question = context.question(request, decision, plan, None)
+        if offered:
+            from redoma.pipeline.offers import with_offer
+
+            question = with_offer(question, offered)
         answer = yield from ask(events, question, judged)
         unwritten = ()
         meant = _meant(question, answer)
@@ -132,6 +142,30 @@ def _weighed(request: Request, context: PathContext, decision: Decision, plan: R
     if decision.verdict is not Verdict.CONFIRM or request.mode is not Mode.RUN:
         return decision
     return context.judge(request, None, plan)
+
+
+def _with_offer(
+    request: Request, context: PathContext, decision: Decision, plan: RunPlan
+) -> tuple[Decision, RunPlan, tuple[str, ...]]:
+    """A push or a publish with the plan that it needs, which is given by an approval alone.
+
+    A push that the policy lets pass would fail for want of a network: what publishes is asked
+    about, and the question says what else the run would get.
+    """
+    if request.mode is not Mode.RUN or decision.verdict not in (Verdict.LOG, Verdict.CONFIRM):
+        return decision, plan, ()
+    offered = context.offered(request, decision, plan)
+    if offered is None:
+        return decision, plan, ()
+    wider, words = offered
+    # With a way out less is held: what is asked about is judged by the plan that would run.
+    decision = context.judge(request, None, wider)
+    if decision.verdict >= Verdict.CONFIRM:
+        return decision, wider, words
+    why = "it sends work to others, and this run has no network"
+    because = (*decision.because, why)
+    asked = replace(decision, verdict=Verdict.CONFIRM, because=because, rule="needs_more")
+    return asked, wider, words
 
 
 def ask(events: AuditEvents, question: Question, *before: Event) -> Path[Answer | None]:

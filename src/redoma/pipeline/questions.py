@@ -329,11 +329,13 @@ def impact(
 
     `facts` are everything that the command does, also what no rule minds.
     """
+    reaches = _reaches_out(facts)
     return Impact(
         files_affected=_seen(changes) if changes is not None else _in_words(facts),
         reversible=_reversible(decision.assessment.findings, facts, grant),
-        network_access=_reaches_out(facts),
-        estimated_scope="; ".join(_scope(decision, grant, facts, changes)),
+        network_access=reaches,
+        estimated_scope="; ".join(_scope(decision, facts, changes)),
+        network_closed=reaches and grant.network is NetworkMode.CLOSED,
     )
 
 
@@ -373,16 +375,12 @@ def _reversible(found: Sequence[Finding], facts: Sequence[Fact], grant: Grant) -
     return not any(one.effect in _ON_FILES and one.risk >= Risk.DANGEROUS for one in found)
 
 
-def _scope(
-    decision: Decision, grant: Grant, facts: Sequence[Fact], changes: Changes | None
-) -> list[str]:
+def _scope(decision: Decision, facts: Sequence[Fact], changes: Changes | None) -> list[str]:
     said = [_counted(changes)] if changes is not None else []
     effects = dict.fromkeys(_SAID[fact.effect] for fact in facts if fact.effect in _SAID)
     said += [", ".join(effects)] if effects else []
     if changes is None and decision.multiple_files:
         said.append("several files")
-    if _reaches_out(facts) and grant.network is NetworkMode.CLOSED:
-        said.append("the network is closed to it")
     return said or ["nothing that is known"]
 
 

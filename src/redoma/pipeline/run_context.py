@@ -15,7 +15,7 @@ from redoma.model.decision import Verdict
 from redoma.model.errors import NoEngine
 from redoma.model.grant import Apply, Guarantee, NetworkMode, Syscalls, Writes
 from redoma.model.network import Reach
-from redoma.model.request import Mode
+from redoma.model.request import Mode, ShellCommand
 from redoma.model.value import replace
 from redoma.pipeline.checks import PipelineContext
 from redoma.pipeline.requests import shell_command
@@ -254,6 +254,26 @@ class RunContext(PipelineContext):
         most = self.policy.resources.max_execution_time_seconds
         seconds = self._timeout if most is None else min(most, self._timeout)
         return replace(grant, limits=replace(grant.limits, wall_seconds=seconds))
+
+    def offered(
+        self, request: Request, decision: Decision, plan: RunPlan
+    ) -> tuple[RunPlan, tuple[str, ...]] | None:
+        """The plan with what an approval would give this one run beside it, and that in words."""
+        from redoma.pipeline.offers import offer_for, published_facts, publishes
+
+        if not publishes(decision) or not isinstance(request.workload, ShellCommand):
+            return None
+        from redoma.pipeline.questions import place
+
+        cwd = place(request, plan.grant)
+        facts = published_facts(request.workload.shown, cwd)
+        offer = offer_for(facts, plan.grant, self.policy, cwd)
+        if offer is None:
+            return None
+        try:
+            return self._planned(request, offer.grant), offer.words
+        except NoEngine:
+            return None  # nothing here has a gate
 
     def plan(self, request: Request, grant: Grant) -> RunPlan:
         """How it will be run; NoEngine where that cannot be enforced."""

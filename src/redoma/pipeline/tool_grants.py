@@ -95,7 +95,7 @@ def _granted(tool: str, root: str, methods: str, *, read: bool) -> ToolGrants:
     if sources.default and tool in _ASKS:
         urls += [f"https://{name}" for name in _asked(tool)]
     rules = tuple(
-        dict.fromkeys(rule for url in urls for rule in _rules(tool, url, methods, read=read))
+        dict.fromkeys(rule for url in urls for rule in host_rules(tool, url, methods, read=read))
     )
     notes = [*_of_the_project(tool, root, urls), *_of_users(tool, sources)]
     if not rules:
@@ -112,7 +112,7 @@ def _hint(tool: str) -> str:
     )
 
 
-def _rules(tool: str, url: str, methods: str, *, read: bool) -> Iterator[str]:
+def host_rules(tool: str, url: str, methods: str, *, read: bool) -> Iterator[str]:
     """The host rules for one address that a client fetches from."""
     parts = urlsplit(url)
     name = (parts.hostname or "").rstrip(".")

@@ -155,18 +155,22 @@ def deb822(text: str) -> Iterator[str]:
 
 def remotes(root: str) -> Sources:
     """The addresses of a repository's remotes, as git rewrites them by the user's settings."""
+    found = []
+    for name, values in settings.git_config(settings.text_of(git_config_of(root))).items():
+        if name.startswith("remote.") and name.endswith(".url"):
+            found += values
+    return _sources(addressed(found), {}, default=False)
+
+
+def addressed(remotes: Iterable[str]) -> list[str]:
+    """The addresses of remotes as git rewrites them by the user's settings."""
     instead = {
         told: name.removeprefix("url.").removesuffix(".insteadof")
         for name, values in settings.git_settings().items()
         if name.startswith("url.") and name.endswith(".insteadof")
         for told in values
     }
-    found = []
-    for name, values in settings.git_config(settings.text_of(git_config_of(root))).items():
-        if name.startswith("remote.") and name.endswith(".url"):
-            found += [_rewritten(value, instead) for value in values]
-    urls = [_as_url(each) for each in found]
-    return _sources(urls, {}, default=False)
+    return [_as_url(_rewritten(each, instead)) for each in remotes]
 
 
 def _as_url(address: str) -> str:

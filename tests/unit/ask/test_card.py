@@ -257,3 +257,28 @@ def test_a_line_to_change_fits_the_screen_and_shows_its_cursor(columns: int) -> 
         assert text.isprintable()
         assert len(text) < columns
         assert cursor < columns
+
+
+@pytest.mark.parametrize("rows", [30, 24, 20])
+@pytest.mark.parametrize("columns", [60, 80])
+def test_the_command_stays_above_the_prompt_on_a_small_screen(rows: int, columns: int) -> None:
+    asked = question(
+        command="git push origin main",
+        spans=((0, 20),),
+        because=tuple(f"reason number {number} of many" for number in range(8)),
+        alternative="push a branch of your own and open a pull request",
+        impact=Impact(files_affected=tuple(f"file{number}" for number in range(20))),
+        context=Context(triggered_by="agent", previous_commands=("make", "make test", "ls")),
+    )
+    lines = card(asked, Look(columns=columns, rows=rows), str)
+    # The terminal shows the last rows, and the prompt is one of them.
+    shown = lines[-(rows - 1) :]
+    assert any("git push origin main" in line for line in shown)
+    assert any("a approve" in line for line in shown)
+
+
+def test_a_card_does_not_contradict_itself_about_the_network() -> None:
+    closed = question(command="curl x", impact=Impact(network_access=True, network_closed=True))
+    text = "\n".join(card(closed, Look(), str))
+    assert "closed to it" in text
+    assert "reaches the network" not in text

@@ -61,7 +61,8 @@ def test_a_question_holds_what_a_person_has_to_know() -> None:
         impact=Impact(
             reversible=False,
             network_access=True,
-            estimated_scope="rewrites history, publishes; the network is closed to it",
+            estimated_scope="rewrites history, publishes",
+            network_closed=True,
         ),
         context=Context(triggered_by="agent", workflow_phase="release"),
         workspace="/srv/project",

@@ -143,7 +143,7 @@ def _number_in(path: str) -> int:
         return 0
 
 
-_VERSION = "4"
+_VERSION = "5"
 
 
 class Profile(Value):
@@ -203,7 +203,56 @@ def load(name: str) -> Profile:
             name=repr(name),
             hint=Message("levels: {levels}", levels=", ".join(LEVELS)),
         )
-    return _profile(_entries(path), path)
+    return _profile(_extended(path), path)
+
+
+_DEEPEST = 8
+
+
+def _extended(path: str, seen: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+    """The entries of a profile, and of what it extends those that it says nothing about.
+
+    Without `extends` a profile extends the level whose name it gives.
+    """
+    entries = _entries(path)
+    single = dict(entries)
+    base = single.get("extends", "")
+    if not base:
+        named = single.get("level", "")
+        base = named if named in LEVELS and path != level_file(named) else ""
+    if not base:
+        return entries
+    below = _below(base, path, (*seen, path))
+    said = {name for name, _ in entries}
+    kept = [(name, value) for name, value in below if name not in said and name != "extends"]
+    if "require" not in said:
+        # What is required of the level's own network and writes is not required of others.
+        mode, writes = single.get("network", "closed"), single.get("workspace", "")
+        dropped = set()
+        if mode != "closed":
+            dropped.add(Guarantee.NETWORK_CLOSED.value)
+        if writes in ("direct", "read-only"):
+            dropped.add(Guarantee.CHANGES_HELD.value)
+        kept = [entry for entry in kept if entry[0] != "require" or entry[1] not in dropped]
+    return [*kept, *entries]
+
+
+def _below(base: str, path: str, seen: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The entries of a level, or of another profile beside this one."""
+    if base in LEVELS:
+        return _entries(level_file(base))
+    place = os.path.realpath(os.path.join(os.path.dirname(path), os.path.expanduser(base)))
+    if place in seen or len(seen) >= _DEEPEST:
+        raise UsageError("{path} extends itself", path=path)
+    if not os.path.isfile(place):
+        raise UsageError(
+            "{path} extends {name}, and there is no such profile",
+            path=path,
+            name=base,
+            hint=Message("levels: {levels}", levels=", ".join(LEVELS)),
+        )
+    installation.believe(place)
+    return _extended(place, seen)
 
 
 def _entries(path: str) -> list[tuple[str, str]]:

@@ -20,8 +20,9 @@ _CHOICES = {
     "syscalls": ("usual", "strictest"),
     "variables": ("few", "none"),
 }
-# `rank` orders the shipped levels; in a file of one's own it says nothing.
-_PLAIN = ("level", "rank")
+# `rank` orders the shipped levels; in a file of one's own it says nothing. `extends` is a level, or
+# the file of another profile.
+_PLAIN = ("level", "rank", "extends")
 _LISTS = {
     "require": tuple(guarantee.value for guarantee in Guarantee),
     "prefer": DEFAULTS,

@@ -10,6 +10,7 @@ import pytest
 from redoma.jail.profiles.profile import LEVELS, load
 from redoma.model.errors import PolicySyntax, UnknownKey, UsageError
 from redoma.model.grant import Guarantee, Home, NetworkMode, Syscalls, Writes
+from redoma.model.value import replace
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +80,48 @@ def test_a_level_that_does_not_exist_names_those_that_do() -> None:
     with pytest.raises(UsageError) as raised:
         load("paranoid")
     assert raised.value.hint == "levels: minimal, standard, strict, maximum"
+
+
+def test_a_profile_extends_a_level_and_says_only_what_differs(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("extends: standard\nlimits: {memory: 1G}\n")
+    mine, standard = load(str(file)), load("standard")
+    assert (mine.writes, mine.apply, mine.home, mine.network, mine.require) == (
+        standard.writes,
+        standard.apply,
+        standard.home,
+        standard.network,
+        standard.require,
+    )
+    assert mine.limits == replace(standard.limits, memory=1 << 30)
+
+
+def test_what_a_profile_with_a_levels_name_leaves_out_is_the_levels_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("level: strict\nlimits: {processes: 20}\n")
+    mine, strict = load(str(file)), load("strict")
+    assert mine.limits == replace(strict.limits, processes=20)
+    assert (mine.require, mine.apply, mine.network_grants) == (strict.require, strict.apply, False)
+
+
+def test_a_profile_extends_another_profile(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("extends: strict\nlimits: {processes: 20}\n")
+    (tmp_path / "mine.yaml").write_text("extends: base.yaml\nlimits: {memory: 1G}\n")
+    limits = load(str(tmp_path / "mine.yaml")).limits
+    assert (limits.processes, limits.memory, limits.wall_seconds) == (20, 1 << 30, 60)
+
+
+def test_a_profile_that_opens_the_network_is_not_required_to_close_it(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("extends: standard\nnetwork: open\nworkspace: direct\n")
+    required = load(str(file)).require
+    assert Guarantee.NETWORK_CLOSED not in required
+    assert Guarantee.READS_CONFINED in required
+
+
+@pytest.mark.parametrize("base", ["mine.yaml", "other.yaml", "missing.yaml", "nolevel"])
+def test_a_profile_that_extends_itself_or_nothing_is_an_error(tmp_path: Path, base: str) -> None:
+    (tmp_path / "other.yaml").write_text("extends: mine.yaml\n")
+    (tmp_path / "mine.yaml").write_text(f"extends: {base}\n")
+    with pytest.raises(UsageError):
+        load(str(tmp_path / "mine.yaml"))
