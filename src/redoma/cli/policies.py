@@ -339,7 +339,8 @@ def explanation_text(found: Explanation) -> str:
 def _enclosed_lines(found: Explanation) -> list[str]:
     """What a run of it in a sandbox here would be asked, and what holds the rest."""
     if found.enclosed is None:
-        return [phrased("enclosed   nothing here could: {0}", harmless(found.not_enclosed))]
+        why = harmless(found.not_enclosed)
+        return [phrased("enclosed   nothing here could: {0}", why)] if why else []
     lines = [phrased("enclosed   {0}", phrased(SAID[found.enclosed.verdict]))]
     for each in found.enclosed.held:
         reason = harmless(phrased(each.finding.reason))

@@ -81,4 +81,5 @@ def with_enclosed(found: Explanation, *, pack: str, cwd: str, home: str | None) 
         decision = judge.judge(judge.caller.request(command, mode=Mode.CHECK))
     except RedomaError as error:
         return replace(found, not_enclosed=str(error))
-    return replace(found, enclosed=decision)
+    same = decision.verdict is found.decision.verdict and not decision.held
+    return found if same else replace(found, enclosed=decision)

@@ -99,6 +99,9 @@ def test_every_command_helps_in_both_languages(command: str) -> None:
 
 def test_a_refused_run_says_why_and_that_nothing_ran(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
+    own = tmp_path / ".config/redoma/sandbox.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("confirmation: {ask_about_held: true}\n")
     done = portuguese(
         *("run", "--ask", "nobody", "--", "cat", "/etc/shadow\0"[:-1]),
         cwd=tmp_path / "project",
