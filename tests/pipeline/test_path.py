@@ -42,8 +42,11 @@ class Context:
         self._verdict, self._host, self._grant, self._review = verdict, host, grant, review
         self.judged: list[str] = []
 
-    def judge(self, request: Request, changes: Changes | None = None) -> Decision:
-        self.judged.append(request.workload.shown)
+    def judge(
+        self, request: Request, changes: Changes | None = None, plan: RunPlan | None = None
+    ) -> Decision:
+        if plan is None or changes is not None:
+            self.judged.append(request.workload.shown)
         if changes is not None:
             return self._review or decided(self._verdict)
         harmless = request.workload.shown == "harmless"
@@ -62,6 +65,11 @@ class Context:
     ) -> Question:
         text = request.workload.shown + (f" with {len(changes.items)}" if changes else "")
         return Question(id="q", digest=text, command=text, risk=Risk.DANGEROUS, safety_level="x")
+
+    def offered(
+        self, request: Request, decision: Decision, plan: RunPlan
+    ) -> tuple[RunPlan, tuple[str, ...]] | None:
+        return None
 
     def modified(self, request: Request, command: str) -> Request:
         return replace(request, workload=ShellCommand(text=command))
