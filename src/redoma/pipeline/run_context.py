@@ -190,7 +190,9 @@ class RunContext(PipelineContext):
         around = self._circumstances(request)
         if changes is not None:
             around = replace(around, files_affected=len(changes.items))
-        if plan is not None and request.mode is not Mode.PREVIEW:
+        # A plan of steps is confirmed as its document says, wherever its steps run.
+        step = self.config.constraints is not None
+        if plan is not None and request.mode is not Mode.PREVIEW and not step:
             around = replace(around, containment=containment_of_plan(plan))
         decision = self._decided(request, around)
         granted = self.config.overrides.granted
