@@ -233,6 +233,11 @@ def test_a_host_who_goes_freezes_the_guests_until_they_are_back(
     guest.get_by_text("You can type now").wait_for()
     host.goto(f"{console.url}/sessions")
     guest.get_by_text("The host is away.").wait_for()
+    left = re.compile(r"^(\d+) s left$")
+    first = left.match(guest.get_by_role("timer").inner_text())
+    assert first is not None
+    assert 0 < int(first[1]) <= 120
+    guest.get_by_text(left).filter(has_not_text=f"{first[1]} s").wait_for()
     types(guest, "echo fro''zen\r")
     guest.wait_for_timeout(300)
     host.goto(f"{console.url}/sessions/{session}")

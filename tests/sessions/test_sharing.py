@@ -207,7 +207,8 @@ def test_the_commands_of_another_terminal_speak_to_the_server(server: ServerProc
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    made = json.loads(redoma("start", "--share", "--json"))
+    made = json.loads(redoma("start", "--share", "--record-input", "--json"))
+    assert (made["recording"], made["typing_recorded"]) == (True, True)
     assert made["invitation"]["link"].startswith(f"{server.url}/join#code=")
     assert made["id"] in redoma("list")
     assert json.loads(redoma("code", made["id"], "--json"))["code"].count("-") == 3
@@ -228,3 +229,39 @@ def test_a_server_that_is_ended_tells_everybody_and_ends_its_shells() -> None:
     assert time.monotonic() - began < 25
     ana.until(lambda: ana.closed)
     assert ana.said("ended")["by"] == "the server"
+
+
+def test_what_is_typed_is_recorded_by_choice_alone_and_without_secrets(
+    server: ServerProcess,
+) -> None:
+    def events(record: dict[str, object]) -> list[list[object]]:
+        session = server.start(**record)
+        ana = session.admitted()
+        assert ana.said("admitted")["session"]["typing_recorded"] is bool(
+            record.get("record_input")
+        )
+        session.host.type(b"echo typed-by-$((40+2))\r")
+        session.host.until(lambda: b"typed-by-42" in session.host.screen)
+        # Attack: what is rubbed out parts a secret in two.
+        session.host.type(
+            b": ghp_a1B2c3D4XX\x7f\x7fe5F6g7H8i9J0k1L2m3N4o5P6q7R8; echo b-$((40+2))\r"
+        )
+        session.host.until(lambda: b"b-42" in session.host.screen)
+        session.host.type(b"read -sp password word\r")
+        session.host.until(lambda: session.host.screen.endswith(b"password"))
+        session.host.type(b"never shown\r")
+        session.host.until(lambda: session.host.screen.endswith(b"$ "))
+        session.host.type(b"echo $((${#word}+40))-long\r")
+        session.host.until(lambda: b"51-long" in session.host.screen)
+        session.end()
+        lines = server.request("GET", f"{session.path}/recording")[1].decode().splitlines()
+        return [json.loads(line) for line in lines[1:]]
+
+    told = events({"record_input": True})
+    typed = "".join(str(text) for _, code, text in told if code == "i")
+    assert "echo typed-by-$((40+2))\r" in typed
+    assert "echo $((${#word}+40))-long\r" in typed
+    assert "never shown" not in typed
+    assert "ghp_a1B2" not in str(told)
+    assert "e5F6g7" not in str(told)
+    assert [code for _, code, _ in events({"record": True}) if code == "i"] == []

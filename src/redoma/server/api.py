@@ -156,7 +156,10 @@ class Api:
             rows=_number(body, "rows", 24),
         )
         session = self._sessions.start(
-            plan, record=body.get("record") is True, title=_text(body, "title")
+            plan,
+            record=body.get("record") is True,
+            record_input=body.get("record_input") is True,
+            title=_text(body, "title"),
         )
         answer = described(session)
         if body.get("share") is True:
@@ -254,14 +257,13 @@ class Api:
 
     async def recording(self, request: Request) -> Response:
         session = self._session(request)
-        if session.recording is not None:
-            session.recording.settle()
-        if not os.path.exists(session.recording_path):
+        session.recording.settle()
+        if not os.path.exists(session.recording.path):
             raise NoSuchSession("the session {id} was not recorded", id=session.id)
         older = request.query_params.get("format") == "v2"
 
         def lines() -> Any:
-            with open(session.recording_path, encoding="utf-8") as file:
+            with open(session.recording.path, encoding="utf-8") as file:
                 yield from as_v2(iter(file)) if older else file
 
         name = f"redoma-{session.id}{'-v2' if older else ''}.cast"
@@ -282,8 +284,9 @@ def described(session: Session) -> dict[str, object]:
         "cwd": session.workspace,
         "state": session.state.value,
         "started": session.started,
-        "recording": session.recording is not None,
-        "recorded": os.path.exists(session.recording_path),
+        "recording": session.recording.on,
+        "recorded": os.path.exists(session.recording.path),
+        "typing_recorded": session.recording.with_input,
         "shared": session.shared,
         "exact": session.exact,
         "cols": session.columns,

@@ -89,7 +89,8 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 def _start() -> dict[str, Any]:
     words = dict.fromkeys(("engine", "level", "shell", "cwd", "title"), _TEXT)
-    return _object(**words, share=_FLAG, record=_FLAG, cols=_NUMBER, rows=_NUMBER)
+    flags = dict.fromkeys(("share", "record", "record_input"), _FLAG)
+    return _object(**words, **flags, cols=_NUMBER, rows=_NUMBER)
 
 
 def _session() -> dict[str, Any]:
@@ -97,7 +98,7 @@ def _session() -> dict[str, Any]:
     return _object(
         **dict.fromkeys(("id", "title", "engine", "cwd", "changes"), _TEXT),
         **dict.fromkeys(("started", "ended", "cols", "rows", "exit_code"), _NUMBER),
-        **dict.fromkeys(("recording", "recorded", "shared", "exact"), _FLAG),
+        **dict.fromkeys(("recording", "recorded", "typing_recorded", "shared", "exact"), _FLAG),
         state=states,
         guests={"type": "array", "items": _GUEST},
         notes={"type": "array", "items": _TEXT},

@@ -30,6 +30,7 @@ SESSION = CommandTable(
         Option("--title TEXT", "what it is called", of="start"),
         Option("--share", "with a code for a guest", of="start"),
         Option("--record", "records it, without secrets and without what is typed", of="start"),
+        Option("--record-input", "records what is typed as well; guests are told", of="start"),
         Option("--attach", "goes on as attach does", of="start"),
         Heading("all of them"),
         Option("--json", "one JSON object"),
@@ -51,6 +52,7 @@ def _start(line: CommandLine) -> int:
         "title": line.values.get("--title", ""),
         "share": "--share" in line.flags,
         "record": "--record" in line.flags,
+        "record_input": "--record-input" in line.flags,
         "cols": columns,
         "rows": rows,
     }

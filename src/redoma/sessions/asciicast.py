@@ -112,12 +112,14 @@ class Recording:
         if not pieces:
             return
         whole = "".join(text for _, text in pieces)
-        plain = _SEQUENCE.sub("", whole)
+        plain = _SEQUENCE.sub("", _corrected(whole) if code == "i" else whole)
         if self._redact(whole) == whole and self._redact(plain) == plain:
             for at, text in pieces:
                 self._event(at, code, text)
             return
         cleaned = self._redact(plain).replace("\n", "\r\n")
+        if code == "i" and whole.endswith("\r"):
+            cleaned += "\r"
         self._event(pieces[0][0], code, cleaned)
 
     def _event(self, at: float, code: str, text: str) -> None:
@@ -127,6 +129,17 @@ class Recording:
         row = [round(now - self._last, 6), code, text]
         self._last = round(self._last + row[0], 6) if isinstance(row[0], float) else now
         self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _corrected(typed: str) -> str:
+    """What is left of typed text: whoever rubs something out in a secret still types it."""
+    left: list[str] = []
+    for character in typed:
+        if character in "\b\x7f":
+            del left[-1:]
+        else:
+            left.append(character)
+    return "".join(left)
 
 
 def as_v2(lines: Iterator[str]) -> Iterator[str]:

@@ -91,7 +91,7 @@ class GuestList:
         if was is GuestState.ADMITTED:
             with suppress(RedomaError):
                 self._session.trail.left(guest)
-            self._session.marked(f"{guest.name} left")
+            self._session.recording.mark(f"{guest.name} left")
         self.tell()
 
     def admit(self, id: str) -> Guest:
@@ -104,7 +104,7 @@ class GuestList:
         viewer.permission = PermissionLevel.READ_ONLY
         viewer.tell(self._session.welcome(viewer))
         viewer.watch()
-        self._session.marked(f"{guest.name} joined")
+        self._session.recording.mark(f"{guest.name} joined")
         self.tell()
         return guest
 
@@ -136,7 +136,7 @@ class GuestList:
             viewer.unwatch()
         elif before is PermissionLevel.NONE:
             viewer.watch()
-        self._session.marked(f"{guest.name}: {before.value} → {level.value}")
+        self._session.recording.mark(f"{guest.name}: {before.value} → {level.value}")
         self.tell()
         return guest
 
@@ -171,7 +171,7 @@ class GuestList:
         if was_in:
             with suppress(RedomaError):
                 self._session.trail.left(guest)
-            self._session.marked(f"{guest.name} left")
+            self._session.recording.mark(f"{guest.name} left")
         self.tell()
         return guest
 

@@ -47,16 +47,31 @@ class Sessions:
     def __iter__(self) -> Iterator[Session]:
         return iter(self._sessions.values())
 
-    def start(self, plan: TerminalPlan, *, record: bool = False, title: str = "") -> Session:
-        """Opens a terminal; errors are those of any sandbox that cannot be had."""
+    def start(
+        self,
+        plan: TerminalPlan,
+        *,
+        record: bool = False,
+        record_input: bool = False,
+        title: str = "",
+    ) -> Session:
+        """Opens a terminal; errors are those of any sandbox that cannot be had.
+
+        `record_input` says that its recording has what is typed, and begins it.
+        """
         running = [each for each in self if each.state is not SessionState.ENDED]
         if len(running) >= MOST_RUNNING:
             raise SessionError("{number} sessions run already", number=len(running))
         session = Session(
-            short_id(), plan, recordings=_recordings(), grace=self._grace, title=title
+            short_id(),
+            plan,
+            recordings=_recordings(),
+            grace=self._grace,
+            title=title,
+            record_input=record_input,
         )
         session.on_end = self._ended
-        if record:
+        if record or record_input:
             session.record(on=True)
         session.start()
         self._sessions[session.id] = session

@@ -38,8 +38,8 @@ class InputGate:
         self._last = ""
         self._typed: dict[str, None] = {}
         self.wake: Callable[[], None] = lambda: None
-        # Tells of each piece that was written: who typed it, and what.
-        self.written: Callable[[str, bytes], None] | None = None
+        # Is told what people typed, but not where a program asks for a line without showing it.
+        self.written: Callable[[bytes], None] | None = None
 
     def type(self, who: str, data: bytes) -> bool:
         """Takes what someone typed; False where they may not type, or type more than is read."""
@@ -102,6 +102,7 @@ class InputGate:
                 if not self._passes(who):
                     self._count(who, data)
                     continue
+                hidden = self.written is not None and _asks_in_secret(terminal)
                 try:
                     size = os.write(terminal, data)
                 except BlockingIOError:
@@ -115,8 +116,8 @@ class InputGate:
                 if who != TERMINAL:
                     self._typed[who] = None
                 self._count(who, data[:size])
-                if self.written is not None and who != TERMINAL:
-                    self.written(who, data[:size])
+                if self.written is not None and who != TERMINAL and not hidden:
+                    self.written(data[:size])
                 if size < len(data):
                     self._queue.appendleft((who, data[size:]))
 
@@ -152,3 +153,12 @@ class InputGate:
                     termios.tcflush(other, termios.TCIFLUSH)
                 finally:
                     os.close(other)
+
+
+def _asks_in_secret(terminal: int) -> bool:
+    """Whether a program reads a line and lets nobody see it, as one does for a password."""
+    try:
+        modes = termios.tcgetattr(terminal)[3]
+    except (termios.error, OSError):
+        return False
+    return bool(modes & termios.ICANON) and not modes & termios.ECHO

@@ -14,13 +14,13 @@ from enum import Enum
 
 from redoma.model.errors import RedomaError
 from redoma.sessions import frames
-from redoma.sessions.asciicast import Recording
 from redoma.sessions.guest_list import GuestList
 from redoma.sessions.input_gate import HOST, TERMINAL, InputGate
 from redoma.sessions.jail_terminal import JailTerminal, TerminalPlan
 from redoma.sessions.output_filter import OutputFilter
 from redoma.sessions.people import PermissionLevel
 from redoma.sessions.screen import screen
+from redoma.sessions.session_recorder import SessionRecorder
 from redoma.sessions.shell_integration import ShellIntegration
 from redoma.sessions.trail import SessionTrail
 from redoma.sessions.viewer import Viewer
@@ -51,7 +51,14 @@ class Session:
     """One shared terminal."""
 
     def __init__(
-        self, id: str, plan: TerminalPlan, *, recordings: str, grace: float, title: str = ""
+        self,
+        id: str,
+        plan: TerminalPlan,
+        *,
+        recordings: str,
+        grace: float,
+        title: str = "",
+        record_input: bool = False,
     ) -> None:
         """`recordings` is the directory for them; `grace` how long it goes on without its host."""
         self.id = id
@@ -71,9 +78,8 @@ class Session:
         self.viewers: set[Viewer] = set()
         self.trail = SessionTrail(self._terminal.audit_log(), id)
         self.guests = GuestList(self)
-        self.recording: Recording | None = None
+        self.recording = SessionRecorder(self, recordings, with_input=record_input)
         self.on_end: Callable[[Session], None] = lambda _: None
-        self._recordings = recordings
         self._grace = grace
         self._loop = asyncio.get_running_loop()
         self._began = time.monotonic()
@@ -85,6 +91,7 @@ class Session:
         self._handed = bytearray()
         self._handing = False
         self._room = asyncio.Event()
+        self._wanted = (self.columns, self.rows)
         self._ended_by = ""
         self._over = asyncio.Event()
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -95,7 +102,8 @@ class Session:
         if self._shell is not None:
             self.gate.type(TERMINAL, self._shell.opening)
             self._later("opening", _OPENING_SECONDS, self._open_anyway)
-        self.gate.written = self._record_input
+        if self.recording.with_input:
+            self.gate.written = lambda data: self._call(lambda: self.recording.typed(data))
         self._terminal.start(self._hand_over, self._over_in_thread)
 
     @property
@@ -141,15 +149,18 @@ class Session:
 
     def welcome(self, viewer: Viewer) -> dict[str, object]:
         role = "host" if viewer.is_host else "guest"
-        about = {
+        about: dict[str, object] = {
             "id": self.id,
             "title": self.title,
             "cols": self.columns,
             "rows": self.rows,
             "state": self.state.value,
-            "recording": self.recording is not None,
+            "recording": self.recording.on,
+            "typing_recorded": self.recording.with_input,
             "exact": self.exact,
         }
+        if self.state is SessionState.FROZEN and "grace" in self._timers:
+            about["seconds"] = max(0.0, self._timers["grace"].when() - self._loop.time())
         permission = viewer.permission.value
         return {"type": "admitted", "permission": permission, "role": role, "session": about}
 
@@ -188,8 +199,7 @@ class Session:
         frame = frames.resized(self.columns, self.rows)
         for viewer in self.viewers:
             viewer.show(frame)
-        if self.recording is not None:
-            self.recording.resized(self.at, self.columns, self.rows)
+        self.recording.resized()
 
     # Its host
 
@@ -250,8 +260,7 @@ class Session:
             self._shown += len(filtered.shown)
             for viewer in self.viewers:
                 viewer.show(frame)
-            if self.recording is not None:
-                self.recording.output(self.at, filtered.shown)
+            self.recording.output(filtered.shown)
         self._screen.feed(filtered.read)
         if b"\x1b" in filtered.read:
             self._look_at_screen()
@@ -288,41 +297,10 @@ class Session:
     def _typed_by_terminal(self, data: bytes) -> None:
         self.gate.type(TERMINAL, data)
 
-    # Its recording
-
     def record(self, *, on: bool) -> None:
         """Begins or ends the recording; one session has one, which goes on where it stopped."""
-        if on and self.recording is None:
-            self.recording = self._kept_recording or Recording(
-                self.recording_path,
-                columns=self.columns,
-                rows=self.rows,
-                began=time.time(),
-                title=self.title,
-                redact=_redact,
-            )
-            self.recording.output(self.at, b"\x1bc" + self._screen.drawn(history=False))
-        elif not on and self.recording is not None:
-            self.recording.settle()
-            self._kept_recording, self.recording = self.recording, None
-        self.tell_all({"type": "recording", "on": self.recording is not None})
-
-    _kept_recording: Recording | None = None
-    _wanted = (80, 24)
-
-    @property
-    def recording_path(self) -> str:
-        return os.path.join(self._recordings, f"{self.id}.cast")
-
-    def marked(self, label: str) -> None:
-        """Something that happened, in the recording's timeline."""
-        if self.recording is not None:
-            self.recording.marker(self.at, label)
-
-    def _record_input(self, who: str, data: bytes) -> None:
-        recording = self.recording
-        if recording is not None and recording.with_input:
-            self._call(lambda: recording.input(self.at, data))
+        self.recording.switch(on=on, screen=lambda: self._screen.drawn(history=False))
+        self.tell_all({"type": "recording", "on": self.recording.on})
 
     # Its end
 
@@ -356,10 +334,7 @@ class Session:
         by = self._ended_by or "the shell"
         with suppress(RedomaError):
             self.trail.ended(by=by, seconds=self.at, code=self.exit_code)
-        for recording in (self.recording, self._kept_recording):
-            if recording is not None:
-                recording.close(self.at, self.exit_code)
-        self.recording = self._kept_recording = None
+        self.recording.close(self.exit_code)
         said = {
             "type": "ended",
             "by": by,
@@ -390,9 +365,3 @@ class Session:
         timer = self._timers.pop(name, None)
         if timer is not None:
             timer.cancel()
-
-
-def _redact(text: str) -> str:
-    from redoma.pipeline.secrets import redact
-
-    return redact(text)

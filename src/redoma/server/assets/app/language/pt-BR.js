@@ -72,6 +72,7 @@ export default {
   "Paused": "Em pausa",
   "Ended": "Encerrada",
   "Recording": "Gravação",
+  "Recording, with what is typed": "Gravação, com o que é digitado",
   "started {when}": "iniciada {when}",
   "ended {when}": "encerrada {when}",
   "1 is waiting": "1 pessoa espera",
@@ -104,6 +105,7 @@ export default {
   "The connection is lost.": "A conexão caiu.",
   "We try again by ourselves.": "Tentamos de novo automaticamente.",
   "The host is away.": "O anfitrião está ausente.",
+  "{seconds} s left": "faltam {seconds} s",
   "Nothing moves until they are back; else the session ends.":
     "Nada se move até a volta dele; senão a sessão se encerra.",
   "The host sees what you do, and can stop you at any time.":

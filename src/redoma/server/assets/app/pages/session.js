@@ -26,6 +26,20 @@ function Moment({ scene, title, children, action }) {
   </div>`;
 }
 
+/** What a guest reads while the host is away; the seconds are not read aloud, each of them would be. */
+function HostAway({ ends }) {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((count) => count + 1), 500);
+    return () => clearInterval(timer);
+  }, []);
+  const left = Number.isFinite(ends) ? Math.max(0, Math.ceil((ends - Date.now()) / 1000)) : null;
+  return html`<div class="banner banner-warning">
+    <${Icon} name="pause" /><span role="status"><strong>${t("The host is away.")}</strong> ${t("Nothing moves until they are back; else the session ends.")}</span>
+    ${left !== null && html`<span role="timer" aria-live="off">${t("{seconds} s left", { seconds: left })}</span>`}
+  </div>`;
+}
+
 /** What stands above the terminal: the one thing that a person has to know now. */
 function Banner({ state, host }) {
   if (state.phase !== "inside") return null;
@@ -38,7 +52,7 @@ function Banner({ state, host }) {
   if (state.frozen) {
     return host
       ? null
-      : say("warning", "pause", t("The host is away."), t("Nothing moves until they are back; else the session ends."));
+      : html`<${HostAway} ends=${state.ends} />`;
   }
   if (host) return null;
   if (state.permission === "read_write") {
@@ -169,7 +183,7 @@ export function SessionPage({ id, identity }) {
         <h1><bdi>${state.session.title || t("Session")}</bdi></h1>
         <p class="facts">
           ${ended ? html`<${Badge}>${t("Ended")}<//>` : state.frozen ? html`<${Badge} tone="warning" dot="still">${t("Paused")}<//>` : html`<${Badge} tone="good" dot="live">${t("Running")}<//>`}
-          ${state.recording && !ended && html`<${Badge} tone="danger" dot="live">${t("Recording")}<//>`}
+          ${state.recording && !ended && html`<${Badge} tone="danger" dot="live">${state.session.typing_recorded ? t("Recording, with what is typed") : t("Recording")}<//>`}
           ${host && state.session.cwd && html`<span class="path"><bdi>${state.session.cwd}</bdi></span>`}
         </p>
       </div>

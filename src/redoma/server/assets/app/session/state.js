@@ -13,6 +13,7 @@ export const initial = {
   transport: "websocket",
   recording: false,
   frozen: false,
+  ends: null, // when a session without its host ends by itself
   ended: null,
   error: null,
 };
@@ -58,6 +59,7 @@ export function next(state, event) {
         session: { ...state.session, ...(event.session ?? {}) },
         recording: Boolean(event.session?.recording ?? state.recording),
         frozen: event.session?.state === "frozen",
+        ends: endOfGrace(event.session?.seconds),
         told: null,
       };
     case "permission": {
@@ -72,9 +74,9 @@ export function next(state, event) {
     case "people":
       return { ...state, people: event.guests ?? [], you: event.you ?? state.you };
     case "frozen":
-      return { ...state, frozen: true };
+      return { ...state, frozen: true, ends: endOfGrace(event.seconds) };
     case "thawed":
-      return { ...state, frozen: false };
+      return { ...state, frozen: false, ends: null };
     case "recording":
       return { ...state, recording: Boolean(event.on) };
     case "title":
@@ -87,6 +89,10 @@ export function next(state, event) {
     default:
       return state;
   }
+}
+
+function endOfGrace(seconds) {
+  return Number.isFinite(seconds) ? Date.now() + seconds * 1000 : null;
 }
 
 function endOf(session) {
