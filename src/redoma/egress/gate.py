@@ -66,10 +66,6 @@ class EgressGate:
     def start(self) -> None:
         """Begins to serve; from here on connections are answered."""
         self._over.acquire()
-        # Whichever thread imports this first counts as the main one; uvloop, where it is installed,
-        # would take the gate's for it, and fail to set up signals there.
-        import threading  # noqa: F401
-
         start_new_thread(self._serve, ())
 
     def stop(self) -> tuple[Connection, ...]:

@@ -41,16 +41,6 @@ _PATIENCE = 5.0
 _MOST_WAITING = 1024
 
 
-def new_loop() -> asyncio.AbstractEventLoop:
-    """The fastest event loop that is installed."""
-    try:
-        import uvloop  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        return asyncio.new_event_loop()
-    made: asyncio.AbstractEventLoop = uvloop.new_event_loop()
-    return made
-
-
 class GateLoop:
     """What a gate does, from the first thing that is asked of it."""
 
@@ -59,7 +49,8 @@ class GateLoop:
         self.reach = gate.reach
         self.ledger = gate.ledger
         self.handlers = handlers(gate.reach, gate.secrets)
-        self.loop = new_loop()
+        # Not uvloop: where the kernel fails it, it aborts the whole process; a lost gate ends its run.
+        self.loop = asyncio.new_event_loop()
         self.readiness = Readiness(self.loop)
         self.pipes = Pipes()
         self._programs = ProgramLookup(gate.first, gate.netns.kernel)
