@@ -265,3 +265,26 @@ def test_what_is_typed_is_recorded_by_choice_alone_and_without_secrets(
     assert "ghp_a1B2" not in str(told)
     assert "e5F6g7" not in str(told)
     assert [code for _, code, _ in events({"record": True}) if code == "i"] == []
+
+
+def test_a_terminal_that_cannot_be_had_is_refused_and_no_session(server: ServerProcess) -> None:
+    before = server.ask("GET", "/api/sessions")["sessions"]
+    body = {"cwd": server.workspace, "engine": "nonsense", "record": True}
+    status, said = server.request("POST", "/api/sessions", body)
+    assert status == 400
+    assert "there is no engine 'nonsense'" in json.loads(said)["error"]["message"]
+    # Landlock alone hides no process: what a session is to hold cannot be had by it.
+    status, said = server.request("POST", "/api/sessions", {**body, "engine": "landlock"})
+    assert status == 409
+    assert json.loads(said)["error"]["code"] == "no-engine"
+    assert "\n  landlock: " in json.loads(said)["error"]["message"]
+    assert server.ask("GET", "/api/sessions")["sessions"] == before
+
+
+def test_a_shell_that_the_policy_refuses_is_no_session(server: ServerProcess) -> None:
+    place = f"{server.workspace}/strict"
+    os.mkdir(place)
+    with open(f"{place}/sandbox.yaml", "w", encoding="ascii") as policy:
+        policy.write("blocklist_extensions:\n  - bash\n")
+    status, said = server.request("POST", "/api/sessions", {"cwd": place})
+    assert (status, json.loads(said)["error"]["code"]) == (403, "denied")

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from redoma.model.errors import RedomaError, UsageError
+from redoma.model.errors import IsolationError, RedomaError, Refused, UsageError
 from redoma.sessions import trail
 from redoma.sessions.asciicast import as_v2
 from redoma.sessions.errors import (
@@ -41,6 +41,8 @@ _STATUS = (
     (NoSuchSession, 404),
     (NotAdmitted, 403),
     (UsageError, 400),
+    (IsolationError, 409),
+    (Refused, 403),
     (SessionError, 409),
 )
 _LANGUAGES = ("en", "pt-BR")
@@ -161,6 +163,7 @@ class Api:
             record_input=body.get("record_input") is True,
             title=_text(body, "title"),
         )
+        await self._sessions.begun(session)
         answer = described(session)
         if body.get("share") is True:
             answer["invitation"] = self._invitation(session)

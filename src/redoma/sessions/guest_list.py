@@ -140,6 +140,14 @@ class GuestList:
         self.tell()
         return guest
 
+    def revoke_all(self, by: str) -> None:
+        """Takes write access from everybody who has it."""
+        for guest in list(self):
+            if guest.permission is PermissionLevel.READ_WRITE:
+                self._session.gate.revoke(guest.id)
+                with suppress(RedomaError):
+                    self.set_permission(guest.id, PermissionLevel.READ_ONLY, by)
+
     def carried_by(self, id: str, viewer: Viewer, transport: str) -> None:
         """A guest's frames now go another way."""
         if self._viewers.get(id) is viewer:

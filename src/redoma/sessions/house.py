@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 
 from redoma.base import own_directories
 from redoma.base.identity import short_id
+from redoma.model.errors import RedomaError
 from redoma.model.value import Value
 from redoma.sessions.codes import InviteCode, InviteCodes
 from redoma.sessions.errors import NoSuchSession, SessionError
@@ -76,6 +78,16 @@ class Sessions:
         session.start()
         self._sessions[session.id] = session
         return session
+
+    async def begun(self, session: Session) -> None:
+        """Waits for its shell; one that could not be started is no session, and why is raised."""
+        try:
+            await session.begun()
+        except RedomaError:
+            self._sessions.pop(session.id, None)
+            with suppress(OSError):
+                os.unlink(session.recording.path)
+            raise
 
     def get(self, id: str) -> Session:
         try:

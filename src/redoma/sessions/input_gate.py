@@ -121,6 +121,19 @@ class InputGate:
                 if size < len(data):
                     self._queue.appendleft((who, data[size:]))
 
+    def renew(self, first: bytes) -> None:
+        """What waits was meant for a shell that is gone; `first` is typed into the next one."""
+        with self._lock:
+            self._queue.clear()
+            self._sizes.clear()
+            self._typed, self._last = {}, ""
+            if self._own >= 0:
+                os.close(self._own)
+                self._own = -1
+            if first:
+                self._queue.append((TERMINAL, first))
+        self.wake()
+
     def close(self) -> None:
         """Nothing is written any more."""
         with self._lock:

@@ -13,7 +13,9 @@ from contextlib import suppress
 from enum import Enum
 
 from redoma.model.errors import RedomaError
+from redoma.model.value import replace
 from redoma.sessions import frames
+from redoma.sessions.container_loss import changes_of, failure, line, loss, notes
 from redoma.sessions.guest_list import GuestList
 from redoma.sessions.input_gate import HOST, TERMINAL, InputGate
 from redoma.sessions.jail_terminal import JailTerminal, TerminalPlan
@@ -22,6 +24,7 @@ from redoma.sessions.people import PermissionLevel
 from redoma.sessions.screen import screen
 from redoma.sessions.session_recorder import SessionRecorder
 from redoma.sessions.shell_integration import ShellIntegration
+from redoma.sessions.timers import Timers
 from redoma.sessions.trail import SessionTrail
 from redoma.sessions.viewer import Viewer
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 _MOST_HANDED = 256 << 10
 _OPENING_SECONDS = 8.0
 _RESIZE_SECONDS = 0.04
+_BEGINS_WITHIN = 30.0
 
 
 class SessionState(Enum):
@@ -72,6 +76,8 @@ class Session:
         self.shared = False
         self.columns, self.rows = frames.bounded(plan.columns, plan.rows)
         self.gate = InputGate()
+        self._plan = plan
+        self._restarted: tuple[str, ...] = ()
         self._terminal = JailTerminal(plan, id, self.gate)
         self.workspace = self._terminal.workspace
         self.title = title or os.path.basename(self.workspace) or self.workspace
@@ -94,14 +100,16 @@ class Session:
         self._wanted = (self.columns, self.rows)
         self._ended_by = ""
         self._over = asyncio.Event()
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._timers = Timers(self._loop)
+        self._begun = asyncio.Event()
+        self._failed: Exception | None = None
 
     def start(self) -> None:
         """Opens the terminal."""
         self.trail.started(engine=self.engine or "by policy", workspace=self.workspace)
         if self._shell is not None:
             self.gate.type(TERMINAL, self._shell.opening)
-            self._later("opening", _OPENING_SECONDS, self._open_anyway)
+            self._timers.later("opening", _OPENING_SECONDS, self._open_anyway)
         if self.recording.with_input:
             self.gate.written = lambda data: self._call(lambda: self.recording.typed(data))
         self._terminal.start(self._hand_over, self._over_in_thread)
@@ -160,7 +168,7 @@ class Session:
             "exact": self.exact,
         }
         if self.state is SessionState.FROZEN and "grace" in self._timers:
-            about["seconds"] = max(0.0, self._timers["grace"].when() - self._loop.time())
+            about["seconds"] = self._timers.left("grace")
         permission = viewer.permission.value
         return {"type": "admitted", "permission": permission, "role": role, "session": about}
 
@@ -188,7 +196,7 @@ class Session:
         """Soon; of many wishes in a row only the last is carried out."""
         self._wanted = frames.bounded(columns, rows)
         if "resize" not in self._timers:
-            self._later("resize", _RESIZE_SECONDS, self._resize_now)
+            self._timers.later("resize", _RESIZE_SECONDS, self._resize_now)
 
     def _resize_now(self) -> None:
         if self._wanted == (self.columns, self.rows) or self.state is SessionState.ENDED:
@@ -204,7 +212,7 @@ class Session:
     # Its host
 
     def _host_came(self) -> None:
-        self._cancel("grace")
+        self._timers.cancel("grace")
         if self.state is SessionState.FROZEN:
             self.state = SessionState.RUNNING
             self.gate.thaw()
@@ -217,7 +225,7 @@ class Session:
         self.gate.freeze()
         self.state = SessionState.FROZEN
         self.tell_all({"type": "frozen", "seconds": self._grace})
-        self._later("grace", self._grace, lambda: self.end("host gone"))
+        self._timers.later("grace", self._grace, lambda: self.end("host gone"))
 
     # Its output
 
@@ -249,11 +257,10 @@ class Session:
     def _open_anyway(self) -> None:
         """A shell that does not answer is shown as it is."""
         if self._shell is not None and not self._shell.is_open:
-            data = self._shell.given_up()
-            if data:
-                self._show(data)
+            self._show(self._shell.given_up())
 
     def _show(self, data: bytes) -> None:
+        self._begun.set()
         filtered = self._filter.feed(data)
         if filtered.shown:
             frame = frames.output(self._shown, filtered.shown)
@@ -311,6 +318,14 @@ class Session:
             self.gate.close()
             self._terminal.hang_up()
 
+    async def begun(self) -> None:
+        """Returns when the shell has begun, or when it will; raises why it could not."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_BEGINS_WITHIN):
+                await self._begun.wait()
+        if isinstance(self._failed, RedomaError) and not self._shown:
+            raise self._failed
+
     async def wait(self) -> None:
         """Returns when it is over."""
         await self._over.wait()
@@ -321,15 +336,19 @@ class Session:
     def _is_over(self, end: Result | Exception) -> None:
         while self._handed:
             self._take_over()
+        spared = self._ended_by or self._restarted or not self._shown
+        lost = "" if spared else loss(self.engine, end)
         self._open_anyway()
+        if lost and self._restart(lost, changes_of(end)):
+            return
+        self._failed = failure(end)
         if isinstance(end, Exception):
-            self.notes = (str(end),)
+            self.notes = (*self._restarted, str(end))
         else:
-            self.exit_code, self.notes = end.exit_code, end.notes
-            self.changes = end.changes.id if end.changes is not None and end.changes.items else ""
+            self.exit_code, self.notes = end.exit_code, (*self._restarted, *end.notes)
+        self.changes = changes_of(end)
         self.state, self.ended = SessionState.ENDED, time.time()
-        for name in list(self._timers):
-            self._cancel(name)
+        self._timers.cancel_all()
         self.gate.close()
         by = self._ended_by or "the shell"
         with suppress(RedomaError):
@@ -348,20 +367,33 @@ class Session:
             viewer.end("ended")
         self.on_end(self)
         self._over.set()
+        self._begun.set()
+
+    def _restart(self, why: str, changes: str) -> bool:
+        """Opens another shell in the place of a lost one, once; False where that cannot be.
+
+        Nobody has write access to it but the host: what was given was given for the other shell.
+        """
+        try:
+            self.trail.restarted(why, "redoma")
+            terminal = JailTerminal(
+                replace(self._plan, columns=self.columns, rows=self.rows), self.id, self.gate
+            )
+        except RedomaError:
+            return False
+        self._restarted = notes(why, changes)
+        self.guests.revoke_all("redoma")
+        self._terminal, self._filter = terminal, OutputFilter()
+        self._show(line(why))
+        self.recording.mark("container restarted")
+        self.tell_all({"type": "restarted", "why": str(why)})
+        self._shell = ShellIntegration() if terminal.bash else None
+        self.gate.renew(self._shell.opening if self._shell is not None else b"")
+        if self._shell is not None:
+            self._timers.later("opening", _OPENING_SECONDS, self._open_anyway)
+        terminal.start(self._hand_over, self._over_in_thread)
+        return True
 
     def _call(self, work: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody is left to see it
             self._loop.call_soon_threadsafe(work)
-
-    def _later(self, name: str, seconds: float, work: Callable[[], None]) -> None:
-        def run() -> None:
-            self._timers.pop(name, None)
-            work()
-
-        self._cancel(name)
-        self._timers[name] = self._loop.call_later(seconds, run)
-
-    def _cancel(self, name: str) -> None:
-        timer = self._timers.pop(name, None)
-        if timer is not None:
-            timer.cancel()
