@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import json
 import os
 import signal
+import ssl
 import struct
 import subprocess
 import sys
@@ -45,8 +47,17 @@ class ServerProcess:
         assert self.process.stdout is not None
         self.about = json.loads(self.process.stdout.readline())
         self.url = self.about["url"]
+        self.tls = self._pinned() if self.url.startswith("https:") else None
         self.token = self.about["link"].partition("#login=")[2]
         self.bearer = self.ask("POST", "/api/login", {"token": self.token})["bearer"]
+
+    def _pinned(self) -> ssl.SSLContext:
+        """Trusts the very certificate whose fingerprint was printed, as a careful guest does."""
+        where = urlsplit(self.url)
+        pem = ssl.get_server_certificate((where.hostname or "", where.port or 0), timeout=PATIENCE)
+        digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest().upper()
+        assert ":".join(digest[at : at + 2] for at in range(0, 64, 2)) == self.about["fingerprint"]
+        return ssl.create_default_context(cadata=pem)
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
@@ -70,7 +81,12 @@ class ServerProcess:
     ) -> tuple[int, bytes]:
         """Status and answer; by the host unless another bearer is given, None for nobody."""
         where = urlsplit(self.url)
-        connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=PATIENCE)
+        host, port = where.hostname or "", where.port
+        connection = (
+            http.client.HTTPSConnection(host, port, timeout=PATIENCE, context=self.tls)
+            if self.tls is not None
+            else http.client.HTTPConnection(host, port, timeout=PATIENCE)
+        )
         said = {"Content-Type": "application/json"} if body is not None else {}
         if bearer is not None:
             said["Authorization"] = f"Bearer {bearer or getattr(self, 'bearer', '')}"
@@ -153,7 +169,10 @@ class Connection:
         path = f"/api/sessions/{session}"
         self.ticket = server.ask("POST", f"{path}/ticket", {}, bearer=bearer)["ticket"]
         self.socket = ws.connect(
-            server.url.replace("http", "ws", 1) + f"{path}/channel", compression=None, max_size=None
+            server.url.replace("http", "ws", 1) + f"{path}/channel",
+            compression=None,
+            max_size=None,
+            ssl=server.tls,
         )
         self.socket.send(json.dumps({"ticket": self.ticket, "protocol": 1}))
 

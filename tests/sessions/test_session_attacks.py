@@ -259,3 +259,55 @@ def test_the_interface_is_described_as_it_is(server: ServerProcess) -> None:
         if method != "HEAD"
     }
     assert described == there
+
+
+@pytest.mark.requirement("S6")
+def test_a_guest_who_came_late_gets_nothing_that_scrolled_away_before(
+    server: ServerProcess,
+) -> None:
+    session = server.start()
+    session.host.type(b"echo secret-$((40+2)); seq 1 60; echo done-$((40+2))\r")
+    session.host.until(lambda: b"done-42" in session.host.screen)
+    everything = b""
+
+    def size(rows: int) -> bytes:
+        return b"\x04" + struct.pack("!HH", 80, rows)
+
+    def drawn_anew(guest: Connection) -> None:
+        nonlocal everything
+        before = guest.snapshots
+        session.permit(guest, "none")
+        session.permit(guest, "read_only")
+        guest.until(lambda: guest.snapshots > before)
+        guest.read(0.2)
+        everything += guest.screen
+
+    ana = session.admitted()
+    everything += ana.screen
+    # By a size of one's own, by acknowledging what never was, and by asking what guests cannot.
+    for frame in (size(300), b"\x06" + bytes(8), b"\x06" + b"\xff" * 8, b"\x05" + b'{"type":"x"}'):
+        ana.socket.send(frame)
+    drawn_anew(ana)
+    # When the host makes the screen larger, a terminal fills it from what scrolled away.
+    session.host.socket.send(size(200))
+    ana.until(lambda: (80, 200) in ana.sizes)
+    drawn_anew(ana)
+    # The same behind the screen of a program of its own.
+    session.host.socket.send(size(24))
+    session.host.type(b"seq 61 99; printf '\\033[?1049h'; echo alt-$((40+2))\r")
+    ana.until(lambda: b"alt-42" in ana.screen and (80, 24) in ana.sizes)
+    session.host.socket.send(size(199))
+    ana.until(lambda: (80, 199) in ana.sizes)
+    session.host.type(b"printf '\\033[?1049l'; echo left-$((40+2))\r")
+    ana.until(lambda: b"left-42" in ana.screen)
+    drawn_anew(ana)
+    # By coming again.
+    again = Connection(server, session.id, ana.bearer, ana.guest)
+    again.until(lambda: again.said("waiting") is not None)
+    session.decide(again, "admit")
+    again.until(lambda: again.snapshots)
+    drawn_anew(again)
+    assert b"done-42" in everything
+    assert b"secret-42" not in everything
+    assert b"secret-42" not in again.screen
+    session.end()

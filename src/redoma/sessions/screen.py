@@ -40,9 +40,25 @@ class TerminalScreen:
     def feed(self, data: bytes) -> None:
         self._terminal.feed(data)
 
-    def resize(self, columns: int, rows: int) -> None:
+    def resize(self, columns: int, rows: int, *, history: bool = True) -> None:
+        """Another size; without `history`, what scrolled away is forgotten.
+
+        Attack: a larger screen fills itself from above, and guests who are drawn it anew see what
+        scrolled away before they came.
+        """
+        if not history:
+            self._forget_history()
         self._terminal.resize(columns, rows)
         self.columns, self.rows = columns, rows
+
+    def _forget_history(self) -> None:
+        # Behind a program's own screen there is the usual one, which has the history; whatever
+        # shows its own screen draws it anew when its size changes.
+        for mode in (b"1049", b"1047", b"47"):
+            if self._terminal.mode(int(mode)):
+                self.feed(b"\x1b[?%sl\x1b[3J\x1b[?%sh" % (mode, mode))
+                return
+        self.feed(b"\x1b[3J")
 
     @property
     def alternate(self) -> bool:
@@ -114,7 +130,9 @@ class RecentOutput:
     def feed(self, data: bytes) -> None:
         self._kept = (self._kept + data)[-_KEPT:]
 
-    def resize(self, columns: int, rows: int) -> None:
+    def resize(self, columns: int, rows: int, *, history: bool = True) -> None:
+        if not history:
+            self._kept = self.drawn(history=False)
         self.columns, self.rows = columns, rows
 
     def text(self) -> str:

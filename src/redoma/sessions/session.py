@@ -202,7 +202,7 @@ class Session:
         if self._wanted == (self.columns, self.rows) or self.state is SessionState.ENDED:
             return
         self.columns, self.rows = self._wanted
-        self._screen.resize(self.columns, self.rows)
+        self._screen.resize(self.columns, self.rows, history=not self.shared)
         self._terminal.resize(self.columns, self.rows)
         frame = frames.resized(self.columns, self.rows)
         for viewer in self.viewers:
