@@ -8,6 +8,7 @@ import pytest
 
 from redoma import Limits, Sandbox
 from redoma.model.grant import Guarantee
+from redoma.model.result import Outcome
 from redoma.pipeline.stored_changes import undo
 from tests.contract.machine import Machine, claims
 
@@ -75,5 +76,8 @@ def test_memory_is_capped_where_an_overlay_holds_what_is_written(machine: Machin
         "echo made > new; dd if=/dev/zero of=/dev/null bs=300M count=1 iflag=fullblock"
         " && echo had it"
     )
-    assert (b"had it" in result.stdout, result.applied) == (False, False)
-    assert contents(machine.workspace) == {}
+    # Where the limit ends the run, nothing becomes real; where it refuses the program memory, the
+    # program fails, and what it wrote is kept as after any failure.
+    held = result.outcome is Outcome.OUT_OF_MEMORY
+    assert (b"had it" in result.stdout, result.ok, result.applied) == (False, False, not held)
+    assert contents(machine.workspace) == ({} if held else {"new": "made\n"})

@@ -77,6 +77,20 @@ class Plain:
         return text.encode("utf-8", "surrogateescape").translate(None, _CONTROLS)
 
 
+class Drawing:
+    """A terminal's filter: what draws passes, and what sets something or asks does not."""
+
+    def __init__(self) -> None:
+        from redoma.base.output_filter import OutputFilter
+
+        self._filter = OutputFilter()
+
+    def filtered(self, data: bytes) -> bytes:
+        """The same without what acts otherwise; bytes that are no UTF-8 might be controls."""
+        shown = self._filter.feed(data).shown
+        return shown if shown.isascii() else shown.decode("utf-8", "replace").encode()
+
+
 def _complete(text: bytes) -> bool:
     match = _SEQUENCE.match(text)
     if match is None:

@@ -9,7 +9,7 @@ from redoma.base.text import harmless
 from redoma.cli import COULD_NOT_WORK, say
 from redoma.cli.options import CommandTable, Sample
 from redoma.cli.run_options import RUN_OPTIONS, sandbox_here
-from redoma.cli.streams import own_input, pass_signals_on, raw_writer, writer
+from redoma.cli.streams import own_input, pass_signals_on, terminal_writer, writer
 from redoma.i18n import phrased
 from redoma.model.decision import Effect, Verdict
 from redoma.model.errors import UsageError
@@ -101,7 +101,7 @@ def start(line: CommandLine) -> int:
     gc.freeze()
     gc.set_threshold(50_000)
     gc.enable()
-    sink = raw_writer() if terminal else writer()
+    sink = terminal_writer(obeyed="--tty" in line.flags) if terminal else writer()
     pass_signals_on(control)
     if terminal:
         from redoma.cli.console import attached

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from redoma.cli.console import Plain
+    from redoma.cli.console import Drawing, Plain
     from redoma.pipeline.this_host import Control
 
 
@@ -71,7 +71,7 @@ class Writer:
     def __init__(self, onto: dict[int, int]) -> None:
         """`onto` says which of our descriptors each stream of the command goes to."""
         self._onto = onto
-        self._filters: dict[int, Plain] = {}
+        self._filters: dict[int, Plain | Drawing] = {}
         # Why it could not be written, where that is not a reader's own choice.
         self.trouble: OSError | None = None
 
@@ -81,6 +81,13 @@ class Writer:
             from redoma.cli.console import Plain
 
             self._filters = {s: Plain() for s, own in self._onto.items() if os.isatty(own)}
+        return self
+
+    def made_drawing(self) -> Writer:
+        """The same; what draws passes, and nothing else acts."""
+        from redoma.cli.console import Drawing
+
+        self._filters = {stream: Drawing() for stream in self._onto}
         return self
 
     def __call__(self, stream: int, data: bytes) -> None:
@@ -105,9 +112,14 @@ def writer(out: int = 1) -> Writer:
     return Writer({1: out, 2: 2}).made_plain()
 
 
-def raw_writer() -> Writer:
-    """The same for a terminal's output, which a person's own terminal is to obey."""
-    return Writer({1: 1, 2: 2})
+def terminal_writer(*, obeyed: bool) -> Writer:
+    """The same for a terminal's output; a person's own terminal obeys all of it where asked to.
+
+    Attack: a question to the terminal (where is the cursor) is answered after the command has
+    ended, and the answer is typed into the person's shell; a clipboard is set.
+    """
+    made = Writer({1: 1, 2: 2})
+    return made if obeyed else made.made_drawing()
 
 
 _TO_THE_COMMAND = (signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT)

@@ -121,7 +121,7 @@ def _run(line: CommandLine, program: str, prompts_off: tuple[str, ...]) -> int:
     from redoma.cli.closing_lines import closing_line
     from redoma.cli.console import attached
     from redoma.cli.run_options import sandbox_for
-    from redoma.cli.streams import own_input, pass_signals_on, raw_writer, writer
+    from redoma.cli.streams import own_input, pass_signals_on, terminal_writer, writer
     from redoma.pipeline.enclosed_command import run_enclosed
     from redoma.pipeline.this_host import Control
 
@@ -139,7 +139,7 @@ def _run(line: CommandLine, program: str, prompts_off: tuple[str, ...]) -> int:
             cwd="",
             stdin=0 if terminal else own_input(),
             was_asked=False,
-            sink=None if line.json else raw_writer() if terminal else writer(),
+            sink=None if line.json else terminal_writer(obeyed=True) if terminal else writer(),
             control=control,
             terminal=terminal,
         )

@@ -49,7 +49,7 @@ class GateLoop:
         self.reach = gate.reach
         self.ledger = gate.ledger
         self.handlers = handlers(gate.reach, gate.secrets)
-        # Not uvloop: where the kernel fails it, it aborts the whole process; a lost gate ends its run.
+        # Not uvloop, which aborts the whole process where a lost gate should end its run.
         self.loop = asyncio.new_event_loop()
         self.readiness = Readiness(self.loop)
         self.pipes = Pipes()

@@ -12,6 +12,7 @@ from _thread import allocate_lock
 from contextlib import suppress
 from enum import Enum
 
+from redoma.base.output_filter import OutputFilter
 from redoma.model.errors import RedomaError
 from redoma.model.value import replace
 from redoma.sessions import frames
@@ -19,7 +20,6 @@ from redoma.sessions.container_loss import changes_of, failure, line, loss, note
 from redoma.sessions.guest_list import GuestList
 from redoma.sessions.input_gate import HOST, TERMINAL, InputGate
 from redoma.sessions.jail_terminal import JailTerminal, TerminalPlan
-from redoma.sessions.output_filter import OutputFilter
 from redoma.sessions.people import PermissionLevel
 from redoma.sessions.screen import screen
 from redoma.sessions.session_recorder import SessionRecorder

@@ -74,17 +74,20 @@ def type_into_the_terminal_of_an_interactive_run(world: World, box: Box) -> str:
 
 def _open_the_terminal():
     fd = os.open("/dev/tty", os.O_RDWR)
-    os.write(fd, b"owned")
-    return os.ttyname(fd)
+    os.write(fd, b"\x1b]52;c;b3duZWQ=\x07\x1b[6n")
 
 
 @attack(P.TERMINAL, "open the controlling terminal", only_bare=True)
 def open_the_callers_terminal(world: World, box: Box) -> str:
-    """Output is kept, capped and made harmless; what is written to the terminal itself is not."""
+    """Output is kept, capped and made harmless; what is written to the terminal itself is not.
+
+    A command on a terminal of its own may write there: that is output like any other.
+    """
     argv = box.enclosure.argv(box.program(_open_the_terminal), world)
     typed = on_a_terminal(argv, world.env, str(world.workspace))
-    told = answer(typed.shown)
-    return f"wrote to {told.value}" if told.value else ""
+    answer(typed.shown)
+    found = [each for each in (b"\x1b]52", b"\x1b[6n") if each in typed.shown]
+    return f"wrote {found} to the terminal" if found else ""
 
 
 def _terminal_controls():

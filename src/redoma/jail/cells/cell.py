@@ -113,13 +113,15 @@ class Cell:
     def _make(self, starter: int, what: dict[str, Any]) -> None:
         """Sees a process through its steps: who it was started as has gone when it serves."""
         try:
-            self._limiter.apply(starter)
             file = packed(what)
             try:
                 messages.send(self._control, b"begin", [file])
             finally:
                 os.close(file)
             self._expect(b"map")
+            # Now that it has a user namespace of its own: before, a cap on processes would count
+            # all of this user's.
+            self._limiter.apply(starter)
             numbers.write(starter, ranged=self.can_have_users)
             messages.send(self._control, b"mapped")
             first = self._expect(b"first")

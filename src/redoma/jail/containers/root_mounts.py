@@ -114,6 +114,8 @@ class RootMounts:
     def bind_words(self, *, podman: bool) -> list[dict[str, object]]:
         """The mounts as the Engine API takes them; Podman makes a line of options of them."""
         for path in (*self.binds, *(source for source, _ in self.binds.values()), self.directory):
+            if path.startswith((OPENED, DATA)):
+                continue  # no name yet
             if podman and any(sign in path for sign in _TAKEN_APART):
                 raise EngineFailed(
                     "Podman takes no name with a comma, colon, quotation mark or line end: {path}",

@@ -1,8 +1,8 @@
 """Takes out of a terminal's output what would act on those who watch it.
 
-Only sequences that are known to draw pass. Attack: each watcher's terminal answers a question in
-the output (what are you, where is the cursor, what is in the clipboard), and each answer is typed
-into the shell; a link leads to a program; a title or a clipboard is set in someone's browser.
+Only sequences that are known to draw pass. Attack: a person's terminal answers a question in the
+output (what are you, where is the cursor, what is in the clipboard), and each answer is typed into
+a shell; a link leads to a program; a title or a clipboard is set.
 
 What comes out ends between sequences and between characters, so that whoever joins later begins
 in the same state as those who were there.
@@ -46,7 +46,7 @@ _BREAK = re.compile(rb"[\x07\x18\x1a\x1b]")
 
 
 class Filtered(Value):
-    """What to show, what the server's own terminal reads, and the OSC texts that were taken out."""
+    """What to show, what a terminal of ours reads, and the OSC texts that were taken out."""
 
     shown: bytes
     read: bytes

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redoma.sessions.output_filter import OutputFilter
+from redoma.base.output_filter import OutputFilter
 
 QUESTIONS = {
     "device attributes": b"\x1b[c",
