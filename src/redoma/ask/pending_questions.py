@@ -109,6 +109,7 @@ _IMPACT: dict[str, Callable[[Any], object]] = {
     "files_affected": _texts,
     "reversible": _truth,
     "network_access": _truth,
+    "network_closed": _truth,
 }
 _CONTEXT: dict[str, Callable[[Any], object]] = {"previous_commands": _texts}
 _QUESTION: dict[str, Callable[[Any], object]] = {
