@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from copy import copy
 from functools import wraps
 
 from redoma.jail.supervisor.start import Control
@@ -24,7 +25,7 @@ from redoma.pipeline.steps import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
     from typing import Any, Self, TypeVar
 
     from redoma.jail.supervisor.streams import Sink
@@ -69,6 +70,12 @@ class AsyncSandbox:
     def tool_notes(self) -> tuple[str, ...]:
         """What `tool:NAME` among the hosts granted, and what else a person should know of it."""
         return self._sandbox.tool_notes
+
+    def with_env(self, env: Mapping[str, str]) -> AsyncSandbox:
+        """The same sandbox, whose commands get these environment variables as well; not awaited."""
+        made = copy(self)
+        made._sandbox = self._sandbox.with_env(env)
+        return made
 
     @property
     def config(self) -> SandboxConfig:

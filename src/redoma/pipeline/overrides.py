@@ -97,6 +97,14 @@ class Overrides:
         self._env = env
         self.granted = secrets
 
+    def with_env(self, env: Mapping[str, str]) -> Overrides:
+        """The same with more environment variables; of a name given twice this one counts."""
+        from copy import copy
+
+        made = copy(self)
+        made._env = tuple((dict(self._env) | dict(env)).items())
+        return made
+
     def secrets(self) -> tuple[str, ...]:
         """Given variables whose names say that they are secret, and what a gate adds."""
         added = self._reach.credentials if self._reach is not None else ()

@@ -23,6 +23,8 @@ from redoma.pipeline.this_host import this_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from redoma.audit.log import AuditLog
     from redoma.jail.supervisor.host import Host
     from redoma.model.change import Changes
@@ -95,6 +97,15 @@ class SandboxConfig:
             from redoma.pipeline.kept_grants import spend_once
 
             spend_once(self.root)
+
+    def with_env(self, env: Mapping[str, str]) -> SandboxConfig:
+        """The same for commands that get more environment variables."""
+        from copy import copy
+
+        made = copy(self)
+        made.overrides = self.overrides.with_env(env)
+        made._grants = {}
+        return made
 
     def policy(self) -> Policy:
         """The policy that holds now: given, or read from the files where it stands."""

@@ -24,7 +24,7 @@ from redoma.pipeline.this_host import workspace as usable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Self, TypeVar
 
     from redoma.audit.log import AuditLog
@@ -162,6 +162,16 @@ class Sandbox:
     def config(self) -> SandboxConfig:
         """What all runs of this sandbox share; for the pipeline itself."""
         return self._config
+
+    def with_env(self, env: Mapping[str, str]) -> Sandbox:
+        """The same sandbox, whose commands get these environment variables as well."""
+        from copy import copy
+
+        from redoma.pipeline.settings import variables
+
+        made = copy(self)
+        made._config = self._config.with_env(variables("env", env))
+        return made
 
     def check(self, command: str | Sequence[str], *, cwd: str = "") -> Decision:
         """What the policy says of a command; nothing runs."""

@@ -216,7 +216,8 @@ def _limits(name: str, given: object) -> Limits | None:
     return given
 
 
-def _variables(name: str, given: object) -> dict[str, str]:
+def variables(name: str, given: object) -> dict[str, str]:
+    """Environment variables by name, each checked."""
     found = arguments.named(name, given, arguments.text)
     for variable in found:
         if not variable or "=" in variable:
@@ -295,7 +296,7 @@ _ACCESS: dict[str, Callable[[str, object], Any]] = {
     "write": arguments.paths,
     "read": arguments.paths,
     "hide": _or_none(arguments.paths),
-    "env": _or_none(_variables),
+    "env": _or_none(variables),
     "secrets": arguments.texts,
     "subprocesses": _or_none(arguments.whole),
     "direct": arguments.flag,

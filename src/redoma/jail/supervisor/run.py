@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
 _LONGEST_END = 10.0
 _TICK = 0.02
+_SOON = 0.002
 
 
 def run(
@@ -130,12 +131,11 @@ class Supervisor:
                 # Attack: a file given as standard input could be opened anew for writing through
                 # /proc/self/fd/0; so whatever the caller has, the command gets a pipe.
                 read_end = self._make_input(stdin, ours)
-                out, out_end = os.pipe()
-                err, err_end = os.pipe()
-                ours += [out_end, err_end]
-                stdio = (read_end, out_end, err_end)
+                ends = [os.pipe()] if self.control.merged else [os.pipe(), os.pipe()]
+                ours += [end for _, end in ends]
+                stdio = (read_end, ends[0][1], ends[-1][1])
                 self.outputs = [
-                    Output(fd, at, cap, sink, hidden) for at, fd in ((1, out), (2, err))
+                    Output(fd, at, cap, sink, hidden) for at, (fd, _) in enumerate(ends, 1)
                 ]
             if self.launch.answers:
                 answer, answer_end = os.pipe()
@@ -157,6 +157,8 @@ class Supervisor:
         self.process = os.pidfd_open(self.pid)
         self.began = time.monotonic()
         self.first, self.first_process = begin(self)
+        if self.control.began is not None:
+            self.control.began(self.first or self.pid)
 
     def keep_mounts(self, first: int) -> None:
         """Before the command begins: later its first process may let nobody look."""
@@ -205,6 +207,7 @@ class Supervisor:
             if next_look is not None and now >= next_look:
                 next_look = now + self._look()
             waits = [w - now for w in (deadline, next_look) if w is not None]
+            waits += [_SOON] if self.control.signals else []
             for fd, _ in self._poll.poll(max(0.0, min(waits)) * 1000 + 0.5 if waits else None):
                 if fd == self.process:
                     self.reap()
@@ -289,8 +292,10 @@ class Supervisor:
             self._end_because(Outcome.CANCELLED, "")
         if self.gate is not None and self.gate.trouble is not None and not self.ending.said:
             self._end_because(self.gate.trouble, "connections")
-        while control.signals:
-            self.pass_on(control.signals.pop(0))
+        if control.signals:
+            from redoma.jail.supervisor.signal_delivery import deliver
+
+            deliver(self)
         if control.size is not None:
             self._resize()
         if self.input is not None and (control.input or control.input_over):
@@ -316,21 +321,6 @@ class Supervisor:
         if past and not self.ending.said:
             self._end_because(PAST[past], past)
         return self.watch.patience
-
-    def pass_on(self, number: int) -> None:
-        """Gives the command a signal that was meant for it."""
-        with suppress(OSError):
-            if not (self.launch.own_process_namespace and self.first):
-                os.kill(self.pid, number)  # the launcher there passes it on itself
-                return
-            group = os.getpgid(self.first)
-            if group != os.getpgrp():
-                os.killpg(group, number)  # the first process ignores it
-            # A shell with a terminal gives each job a group of its own; and before the sandbox
-            # has made its session, its group is ours.
-            for pid in process_tree(self.first)[1:]:
-                if group == os.getpgrp() or os.getpgid(pid) != group:
-                    os.kill(pid, number)
 
     def kill(self) -> None:
         """Ends the whole tree: with the first process of a namespace ends everything in it."""
@@ -368,6 +358,8 @@ class Supervisor:
         """The end of the run as a value."""
         for output in self.outputs:
             output.rest()
+        if self.control.ended is not None:
+            self.control.ended()
         if self.outlet is not None:
             self.outlet.finish(self.control, ended_by_us=self.ending.said)
         if self.launch.handshake is not None:

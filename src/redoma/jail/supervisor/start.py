@@ -290,6 +290,12 @@ class Control:
         self.typed: InputSource | None = None
         # Words each connection as it happens, for whoever watches; nobody is told without it.
         self.narrate: Callable[[Connection], bytes] | None = None
+        # Whether both of the command's outputs are one stream, in the order in which it writes.
+        self.merged = False
+        # Told the sandbox's first process when the command begins; and, with its output read and
+        # not yet handed on, that it has ended.
+        self.began: Callable[[int], None] | None = None
+        self.ended: Callable[[], None] | None = None
         # Gives the command a person's terminal while it runs, and no longer.
         self.attached: Callable[[Control], AbstractContextManager[None]] | None = None
 
