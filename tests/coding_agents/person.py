@@ -82,14 +82,19 @@ class Person:
 
     def codex(self, commands: list[str], *options: str) -> AgentSessionRun:
         """A session of Codex that runs these commands."""
+        return self.codex_calls([("exec_command", {"cmd": each}) for each in commands], *options)
+
+    def codex_calls(self, calls: Calls, *options: str) -> AgentSessionRun:
+        """A session of Codex that makes these calls; what its settings have of servers stays."""
         found = program("codex")
-        calls: Calls = [("exec_command", {"cmd": command}) for command in commands]
         with serving(OpenAIModel(calls)) as model:
             own = self.home / ".codex"
             own.mkdir(exist_ok=True)
-            (own / "config.toml").write_text(
+            kept = own / "config.toml"
+            servers = kept.read_text() if kept.exists() else ""
+            kept.write_text(
                 'model_provider = "loop"\nmodel = "gpt-5"\n[model_providers.loop]\nname = "loop"\n'
-                f'base_url = "{model.address}/v1"\nwire_api = "responses"\n'
+                f'base_url = "{model.address}/v1"\nwire_api = "responses"\n{servers}'
             )
             flags = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
             flags += ["-s", "danger-full-access"]

@@ -96,7 +96,10 @@ class OpenAIModel(ScriptedModel):
         item["content"] = [{"type": "output_text", "text": "done"}]
         if call is not None:
             id = f"call_{len(results)}"
-            item = {"type": "function_call", "id": f"fc_{id}", "call_id": id, "name": call[0]}
+            namespace, _, name = call[0].rpartition("/")  # `SERVER/TOOL`, where it is a server's
+            item = {"type": "function_call", "id": f"fc_{id}", "call_id": id, "name": name}
+            if namespace:
+                item["namespace"] = namespace
             item["arguments"] = json.dumps(call[1])
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
         usage |= {"input_tokens_details": None, "output_tokens_details": None}  # type: ignore[dict-item]
