@@ -50,6 +50,8 @@ class RunEnd:
         self.status = 0
         self.usage: struct_rusage | None = None
         self.tree_usage: struct_rusage | None = None
+        # Signals that were handed on to the command.
+        self.handed_on: set[int] = set()
 
     @property
     def said(self) -> bool:
@@ -135,6 +137,9 @@ class RunEnd:
             return None, signals.SIGKILL
         code = os.waitstatus_to_exitcode(self.status)
         if run.launch.handshake is not None and b'"exit-code"' not in status:
+            # A signal met the command in the moment before its program started.
+            if code - 128 in self.handed_on:
+                return None, code - 128
             # Where memory ran out, the sandbox's own first process may have been the one to go.
             if code >= 0 and run.launch.complaint and "memory" not in self.reached:
                 said = b"".join(o.data for o in run.outputs).decode(errors="replace").strip()

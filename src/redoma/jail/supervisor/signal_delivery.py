@@ -33,6 +33,7 @@ def _has_command(run: Supervisor) -> bool:
 
 
 def _deliver(run: Supervisor, number: int) -> None:
+    run.ending.handed_on.add(number)
     with suppress(OSError):
         if not (run.launch.own_process_namespace and run.first):
             os.kill(run.pid, number)  # the launcher there passes it on itself
