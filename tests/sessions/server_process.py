@@ -173,6 +173,7 @@ class Connection:
             compression=None,
             max_size=None,
             ssl=server.tls,
+            open_timeout=PATIENCE,
         )
         self.socket.send(json.dumps({"ticket": self.ticket, "protocol": 1}))
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import http.client
 import os
-import pty
-import select
 import signal
 import ssl
-import struct
-import subprocess
 import sys
-import termios
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.sessions.own_terminal import OwnTerminal
 from tests.sessions.server_process import PATIENCE, ServerProcess
 
 pytestmark = pytest.mark.both_users
@@ -29,45 +23,6 @@ def tls_server() -> Iterator[ServerProcess]:
     process = ServerProcess("--self-signed", "--grace", "60s")
     yield process
     process.stop()
-
-
-class OwnTerminal:
-    """A command at a real terminal of its own."""
-
-    def __init__(self, argv: list[str], server: ServerProcess, columns: int, rows: int) -> None:
-        self.screen = b""
-        # The other side stays open here as well: its modes are looked at when the command is gone.
-        self._side, self._other = pty.openpty()
-        self.resize(columns, rows)
-        self.modes = termios.tcgetattr(self._side)
-        self.process = subprocess.Popen(
-            argv,
-            env=server.env,
-            cwd=server.workspace,
-            **dict.fromkeys(("stdin", "stdout", "stderr"), self._other),
-        )
-
-    def resize(self, columns: int, rows: int) -> None:
-        fcntl.ioctl(self._side, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def type(self, data: bytes) -> None:
-        os.write(self._side, data)
-
-    def until(self, happened: Callable[[], object]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not happened():
-            assert time.monotonic() < deadline, self.screen[-500:]
-            if select.select([self._side], [], [], 0.05)[0]:
-                self.screen += os.read(self._side, 65536)
-
-    def is_as_before(self) -> bool:
-        return termios.tcgetattr(self._side) == self.modes
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self._side)
-        os.close(self._other)
 
 
 @pytest.mark.requirement("S9")
@@ -118,7 +73,7 @@ def test_ones_own_terminal_shows_the_session_types_and_leaves_it_running(
     session.host.type(b"echo before-$((40+2))\r")
     session.host.until(lambda: b"before-42" in session.host.screen)
     argv = [sys.executable, "-m", "redoma", "session", "attach", session.id]
-    terminal = OwnTerminal(argv, tls_server, 100, 30)
+    terminal = OwnTerminal(argv, tls_server.env, 100, 30)
     try:
         terminal.until(lambda: b"before-42" in terminal.screen)
         session.host.until(lambda: (100, 30) in session.host.sizes)
@@ -150,7 +105,7 @@ def test_a_terminal_that_is_attached_ends_with_its_session_and_says_its_status(
 ) -> None:
     session = tls_server.start()
     argv = [sys.executable, "-m", "redoma", "session", "attach", session.id]
-    terminal = OwnTerminal(argv, tls_server, 80, 24)
+    terminal = OwnTerminal(argv, tls_server.env, 80, 24)
     try:
         terminal.until(lambda: b"(redoma)" in terminal.screen)
         terminal.type(b"exit 7\r")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from tests.sessions.own_terminal import OwnTerminal
 from tests.sessions.server_process import ServerProcess
 
 pytestmark = pytest.mark.both_users
@@ -288,3 +291,33 @@ def test_a_shell_that_the_policy_refuses_is_no_session(server: ServerProcess) ->
         policy.write("blocklist_extensions:\n  - bash\n")
     status, said = server.request("POST", "/api/sessions", {"cwd": place})
     assert (status, json.loads(said)["error"]["code"]) == (403, "denied")
+
+
+@pytest.mark.skipif(not shutil.which("asciinema"), reason="SKIPPED: asciinema is not installed")
+def test_asciinema_plays_what_is_exported_for_older_players(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    session = server.start(record=True)
+    session.host.type("printf '\\033[32mação 🦊\\033[0m-%s\\n' $((40+2))\r".encode())
+    session.host.until(lambda: "🦊\x1b[0m-42".encode() in session.host.screen)
+    ana = session.admitted()
+    session.permit(ana, "read_write")
+    session.host.socket.send(b"\x04\x00\x64\x00\x1e")
+    ana.until(lambda: ana.sizes)
+    session.host.type(b"echo last-$((40+2))\r")
+    session.host.until(lambda: b"last-42" in session.host.screen)
+    session.end()
+    place = tmp_path / "v2.cast"
+    place.write_bytes(server.request("GET", f"{session.path}/recording?format=v2")[1])
+    for how in (["cat"], ["play", "--speed", "1000", "--idle-time-limit", "0.01"]):
+        # It plays to the terminal that it belongs to.
+        argv = ["setsid", "--ctty", "--wait", "asciinema", *how, str(place)]
+        env = {**os.environ, "HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "TERM": "xterm"}
+        player = OwnTerminal(argv, env, 80, 24)
+        try:
+            player.until(lambda: player.process.poll() is not None)  # noqa: B023
+            player.until(lambda: b"last-42" in player.screen)  # noqa: B023
+        finally:
+            player.close()
+        assert player.process.returncode == 0
+        assert "\x1b[32mação 🦊\x1b[0m-42".encode() in player.screen

@@ -11,16 +11,18 @@ from redoma.base import signals
 from redoma.server.address_file import running_server
 from redoma.server.client import call, tls_of
 from redoma.sessions import frames
+from redoma.sessions.errors import SessionError
 from redoma.sessions.frames import FrameKind
 
 _LEAVE = b"\x1d"
+_PATIENCE = 60.0
 
 
 def attach(session: str) -> int:
     """Shows the session here until it ends or Ctrl-] is pressed; the session goes on then."""
     import json
 
-    from websockets.exceptions import ConnectionClosed
+    from websockets.exceptions import ConnectionClosed, WebSocketException
     from websockets.sync.client import connect
 
     from redoma.pipeline.this_host import raw
@@ -29,7 +31,18 @@ def attach(session: str) -> int:
     ticket = call("POST", f"/api/sessions/{session}/ticket", {})["ticket"]
     url = address.url.replace("http", "ws", 1) + f"/api/sessions/{session}/channel"
     status = [0]
-    with connect(url, ssl=tls_of(address), compression=None, max_size=None) as socket:
+    try:
+        opened = connect(
+            url, ssl=tls_of(address), compression=None, max_size=None, open_timeout=_PATIENCE
+        )
+    except (OSError, WebSocketException) as error:
+        raise SessionError(
+            "the server at {url} does not answer: {why}",
+            url=address.url,
+            why=str(error),
+            hint="redoma serve",
+        ) from error
+    with opened as socket:
         socket.send(json.dumps({"ticket": ticket, "protocol": frames.PROTOCOL}))
         read, write = os.pipe()
 
