@@ -7,6 +7,9 @@
 
 The baseline is this bench's own loop: a terminal outside of any sandbox, read in one thread and
 written to plain TCP connections. Where `ttyd` is installed, it is measured in the same run.
+
+Whoever types and measures is one process; all other watchers are another, which gets the processor
+when nobody else wants it: so the time of an echo is the server's, and not that of a hundred clients.
 """
 
 from __future__ import annotations
@@ -60,6 +63,12 @@ class Watcher:
                     self.take(frame[13:])
                     await channel.send(b"\x06" + frame[1:9])
 
+    async def plain(self, host: str, port: int) -> None:
+        reader, self.keys = await asyncio.open_connection(host, port)
+        self.keys.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while data := await reader.read(65536):
+            self.take(data)
+
     async def ttyd(self, url: str) -> None:
         async with websockets.connect(
             url, subprotocols=["tty"], compression=None, max_size=None
@@ -80,6 +89,68 @@ class Watcher:
             while mark not in self.tail:
                 self.news.clear()
                 await self.news.wait()
+
+
+class Load:
+    """Watchers in a process of their own."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def begun(cls, job: dict[str, object]) -> Load:
+        """Returns when all of them are connected and have seen something."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, __file__, "--load", json.dumps(job)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        load = cls(process)
+        await load._answer()
+        return load
+
+    async def bytes(self) -> int:
+        """How much all of them got by now."""
+        return await self._asked("bytes")
+
+    async def until(self, mark: str) -> int:
+        """The same, when each of them has got this."""
+        return await self._asked(mark)
+
+    async def end(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        await self._process.wait()
+
+    async def _asked(self, word: str) -> int:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{word}\n".encode())
+        return await self._answer()
+
+    async def _answer(self) -> int:
+        assert self._process.stdout is not None
+        return int(await asyncio.wait_for(self._process.stdout.readline(), 300))
+
+
+async def load(job: dict[str, object]) -> None:
+    """What the process of the watchers does."""
+    os.nice(10)
+    watchers, tasks = [], []
+    for ticket in job["tickets"]:
+        watcher = Watcher()
+        watching = watcher.redoma(job["url"], ticket) if ticket else watcher.plain(*job["address"])
+        tasks.append(asyncio.ensure_future(watching))
+        if ticket:
+            await watcher.until(b"$ ")
+        watchers.append(watcher)
+    print(0, flush=True)
+    while word := (await asyncio.to_thread(sys.stdin.readline)).strip():
+        if word != "bytes":
+            await asyncio.gather(*(watcher.until(word.encode()) for watcher in watchers))
+        print(sum(watcher.bytes for watcher in watchers), flush=True)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def used(pid: int) -> float:
@@ -118,18 +189,14 @@ async def of_redoma(watchers: int, megabytes: int) -> dict[str, object]:
         session = await asyncio.to_thread(server.start)
         session.host.close()
 
-        async def join() -> Watcher:
-            watcher = Watcher()
+        async def ticket() -> str:
             made = await asyncio.to_thread(server.ask, "POST", f"{session.path}/ticket", {})
-            tasks.append(
-                asyncio.ensure_future(
-                    watcher.redoma(f"{url}{session.path}/channel", made["ticket"])
-                )
-            )
-            await watcher.until(b"$ ")
-            return watcher
+            return str(made["ticket"])
 
-        first = await join()
+        channel = f"{url}{session.path}/channel"
+        first = Watcher()
+        tasks.append(asyncio.ensure_future(first.redoma(channel, await ticket())))
+        await first.until(b"$ ")
 
         async def type_(data: bytes) -> None:
             await first.channel.send(b"\x03" + data)
@@ -137,18 +204,20 @@ async def of_redoma(watchers: int, megabytes: int) -> dict[str, object]:
         await type_(b"stty -icanon; cat >/dev/null\r")
         await asyncio.sleep(0.5)
         one = await echo(first, type_)
-        all_of_them = [first, *[await join() for _ in range(watchers - 1)]]
+        others = await Load.begun(
+            {"url": channel, "tickets": [await ticket() for _ in range(watchers - 1)]}
+        )
         many = await echo(first, type_)
         await type_(b"\x03")
         await asyncio.sleep(0.3)
         idle = memory(pid)
-        before, cpu = sum(w.bytes for w in all_of_them), used(pid)
+        before, cpu = first.bytes + await others.bytes(), used(pid)
         await type_(flood(megabytes))
-        await asyncio.gather(*(w.until(b"end-42") for w in all_of_them))
-        sent, spent = sum(w.bytes for w in all_of_them) - before, max(used(pid) - cpu, 1 / TICKS)
+        await first.until(b"end-42")
+        sent = first.bytes + await others.until("end-42") - before
+        spent = max(used(pid) - cpu, 1 / TICKS)
         fan_out = {"sent MB": round(sent / 1e6, 1), "MB a CPU second": round(sent / 1e6 / spent, 1)}
-        for task in tasks[1:]:
-            task.cancel()
+        await others.end()
         await asyncio.sleep(0.5)
         stopped = await asyncio.to_thread(one_that_stopped, server, session, megabytes)
         return {
@@ -196,35 +265,28 @@ async def of_a_plain_loop(watchers: int, megabytes: int) -> dict[str, object]:
         plain_loop(master, listener, watchers)
         os._exit(0)
     os.close(master)
-    everybody, tasks = [], []
+    tasks = []
     try:
-        for _ in range(watchers):
-            reader, writer = await asyncio.open_connection(*listener.getsockname())
-            watcher = Watcher()
-
-            async def read(
-                watcher: Watcher = watcher, reader: asyncio.StreamReader = reader
-            ) -> None:
-                while data := await reader.read(65536):
-                    watcher.take(data)
-
-            tasks.append(asyncio.ensure_future(read()))
-            everybody.append((watcher, writer))
-        first, keys = everybody[0]
+        address = listener.getsockname()
+        first = Watcher()
+        tasks.append(asyncio.ensure_future(first.plain(*address)))
+        others = await Load.begun({"address": address, "tickets": [""] * (watchers - 1)})
 
         async def type_(data: bytes) -> None:
-            keys.write(data)
+            first.keys.write(data)
 
+        await asyncio.sleep(0.5)
         await type_(b"stty -icanon; cat >/dev/null\r")
         await asyncio.sleep(0.5)
         many = await echo(first, type_)
         await type_(b"\x03")
         await asyncio.sleep(0.3)
-        before, cpu = sum(w.bytes for w, _ in everybody), used(loop)
+        before, cpu = first.bytes + await others.bytes(), used(loop)
         await type_(flood(megabytes))
-        await asyncio.gather(*(w.until(b"end-42") for w, _ in everybody))
-        sent = sum(w.bytes for w, _ in everybody) - before
+        await first.until(b"end-42")
+        sent = first.bytes + await others.until("end-42") - before
         spent = max(used(loop) - cpu, 1 / TICKS)
+        await others.end()
         return {
             f"echo, {watchers} watchers": many,
             f"fan-out to {watchers}": {
@@ -304,7 +366,11 @@ def main() -> int:
     reader.add_argument("--watchers", type=int, default=100)
     reader.add_argument("--megabytes", type=int, default=5)
     reader.add_argument("--json", action="store_true")
+    reader.add_argument("--load", help=argparse.SUPPRESS)
     given = reader.parse_args()
+    if given.load:
+        asyncio.run(load(json.loads(given.load)))
+        return 0
     size = (given.watchers, given.megabytes)
     # First, since it forks: no thread is there yet.
     found = {"plain PTY loop": asyncio.run(of_a_plain_loop(*size))}
