@@ -321,3 +321,15 @@ def test_asciinema_plays_what_is_exported_for_older_players(
             player.close()
         assert player.process.returncode == 0
         assert "\x1b[32mação 🦊\x1b[0m-42".encode() in player.screen
+
+
+def test_what_cannot_be_done_is_said_in_the_readers_language(server: ServerProcess) -> None:
+    def said(language: str) -> str:
+        _, answer = server.request(
+            "GET", "/api/sessions/none", headers={"Accept-Language": language}
+        )
+        return str(json.loads(answer)["error"]["message"])
+
+    english = "there is no session 'none'"
+    assert {said(each) for each in ("en", "", "xx", "*", "en-GB,pt;q=0.5", "x" * 999)} == {english}
+    assert said("pt-BR") == said("pt;q=0.9, en") == "não há sessão 'none'"

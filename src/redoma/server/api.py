@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from redoma.i18n import ENGLISH, in_language, known
 from redoma.model.errors import IsolationError, RedomaError, Refused, UsageError
 from redoma.sessions import trail
 from redoma.sessions.asciicast import as_v2
@@ -311,9 +312,10 @@ def _worded(does: Handler) -> Handler:
         try:
             response = await does(request)
         except RedomaError as error:
-            response = error_response(error)
+            response = error_response(error, _reads(request))
         except OSError as error:
-            response = error_response(SessionError(error.strerror or str(error)))
+            said = SessionError(error.strerror or str(error))
+            response = error_response(said, _reads(request))
         response.headers.setdefault("Cache-Control", "no-store")
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         return response
@@ -321,12 +323,25 @@ def _worded(does: Handler) -> Handler:
     return answer
 
 
-def error_response(error: RedomaError) -> JSONResponse:
+def _reads(request: Request) -> str:
+    """The language that whoever asks reads first, where it is one of ours; English else."""
+    first = request.headers.get("accept-language", "").partition(",")[0].partition(";")[0]
+    try:
+        return known(first.strip())
+    except UsageError:
+        return ENGLISH
+
+
+def error_response(error: RedomaError, language: str) -> JSONResponse:
     status = 401 if isinstance(error, BearerMissing) else 500
     for kind, number in _STATUS:
         if status == 500 and isinstance(error, kind):
             status = number
-    said = {"code": error.code, "message": str(error), "hint": error.hint}
+    said = {
+        "code": error.code,
+        "message": in_language(str(error), language),
+        "hint": in_language(error.hint, language),
+    }
     headers = {"Retry-After": "60"} if status == 429 else {}
     return JSONResponse({"error": said}, status, headers)
 
