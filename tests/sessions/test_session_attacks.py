@@ -310,4 +310,5 @@ def test_a_guest_who_came_late_gets_nothing_that_scrolled_away_before(
     assert b"done-42" in everything
     assert b"secret-42" not in everything
     assert b"secret-42" not in again.screen
+    session.host.until(lambda: b"left-42" in session.host.screen)
     session.end()
