@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from redoma.base.output_filter import OutputFilter
 from redoma.model.errors import EngineFailed, RunError
 from redoma.model.grant import Enforcement
 from redoma.model.result import Exit, Outcome, Result
 from redoma.sessions.container_loss import line, loss
-from redoma.base.output_filter import OutputFilter
 
 
 def ended(outcome: Outcome, engine: str = "container", **more: int) -> Result:
