@@ -74,7 +74,7 @@ class Cluster:
                 "the cluster {address} cannot be reached: {why}",
                 address=wanted or Message("on this machine"),
                 why=str(error).partition("\n")[0],
-                hint="`ray status --address HOST:6379` says whether it is up",
+                hint="`ray status` on its head says whether it is up",
             ) from error
 
     def nodes(self) -> dict[str, NodeSize]:

@@ -117,8 +117,7 @@ def _agent(line: CommandLine) -> str:
 
 @HOOK.subcommand(
     "install",
-    "AGENT [--user|--project|--local] [--judge-only] [--dry-run] [--json] [OPTION]..."
-    " [-- RUN-OPTION...]",
+    "AGENT [--user|--project|--local] [OPTION]... [-- RUN-OPTION...]",
     "writes the hook into the agent's settings, has its commands run enclosed where it can, and"
     " keeps everything that is there; what follows -- are options of redoma run for them",
     most=None,

@@ -9,14 +9,17 @@
     │                     SandboxViolation
     ├── AskUnavailable
     ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost · ContainerError
-    │                     ContainerGone · ImageMissing · CellError · NoSuchUser
+    │                     ContainerGone · ImageMissing · CellError · NoSuchUser · NoNode
     ├── RunError          TimedOut · LimitReached · OutputTooLarge · SandboxTimeout · CallFailed
-    │                     NotReturnable
+    │                     NotReturnable · Fenced · ItemFailed
     ├── ChangeError       ApplyConflict · PreviewGone · UndoImpossible · NoRoomForUndo
     ├── NotSendable
     ├── PlanError         NothingToResume · PlanChanged · EndUnknown
     ├── RecordError       ChainBroken · RecordUnavailable
     ├── StateUnavailable
+    ├── SessionError      NoSuchSession · NotAdmitted · CodeRefused · TooManyAttempts · BadFrame
+    │                     BearerMissing
+    ├── ClusterError · ShipmentBroken
     ├── CatalogueError
     ├── Withheld
     ├── LoginError        InsecureProvider · AnswerMismatch · ProviderRefused · LoginTimedOut

@@ -187,7 +187,7 @@ def _listener(plan: ServePlan) -> socket.socket:
             host=plan.host,
             port=plan.port,
             why=error.strerror or str(error),
-            hint="--port 0 takes any free port",
+            hint="port 0 takes any free one: redoma serve --port 0",
         ) from error
 
 
