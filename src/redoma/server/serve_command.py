@@ -104,5 +104,7 @@ def _tell(line: CommandLine, served: Served) -> None:
 
 def _port(given: str) -> int:
     if not (given.isascii() and given.isdigit() and int(given[:6]) < 1 << 16):
-        raise UsageError("--port: {given} is no port", given=repr(given), hint="redoma serve --port 7333")
+        raise UsageError(
+            "--port: {given} is no port", given=repr(given), hint="redoma serve --port 7333"
+        )
     return int(given)
