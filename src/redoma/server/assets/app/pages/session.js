@@ -65,7 +65,11 @@ function Banner({ state, host }) {
 
 function Ended({ state, host, id, onLogs, made }) {
   const { by, duration, exit_code: status, changes } = state.ended ?? {};
-  const notes = Array.isArray(state.ended?.notes) ? state.ended.notes : [];
+  // The command that takes over what changed stands below, to be copied; it is not said twice.
+  const below = changes ? `redoma apply ${changes}` : null;
+  const notes = (Array.isArray(state.ended?.notes) ? state.ended.notes : []).filter(
+    (each) => !(below && String(each).includes(below)),
+  );
   const facts = [
     by && (by === "host" ? t("by the host") : t("by {name}", { name: by })),
     Number.isFinite(duration) && t("after {time}", { time: span(duration) }),
