@@ -139,3 +139,29 @@ def fills(directory: str, files: int) -> None:
             for _ in range(10):
                 file.write(bytes(1 << 20))
     time.sleep(20)
+
+
+def removes_a_tree(directory: str) -> bool:
+    """From a directory where nothing may be written, as `shutil.rmtree` does it: by descriptors."""
+    import os
+    import shutil
+
+    os.makedirs(f"{directory}/a/b")
+    with open(f"{directory}/a/b/c", "w"):
+        pass
+    os.chdir("/usr")
+    shutil.rmtree(f"{directory}/a")
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.close(os.open("d", os.O_WRONLY | os.O_CREAT, dir_fd=handle))
+        os.rename("d", "e", src_dir_fd=handle, dst_dir_fd=handle)
+    finally:
+        os.close(handle)
+    return os.path.exists(f"{directory}/a")
+
+
+def removes_by_descriptor(directory: str, name: str) -> None:
+    import os
+
+    handle = os.open(directory, os.O_RDONLY)
+    os.unlink(name, dir_fd=handle)

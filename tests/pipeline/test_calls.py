@@ -44,6 +44,8 @@ from tests.pipeline.called import (
     nested,
     numbers,
     numbers_awaited,
+    removes_a_tree,
+    removes_by_descriptor,
     writes,
 )
 
@@ -260,3 +262,12 @@ def test_what_a_call_keeps_in_files_that_are_memory_counts_as_memory(tmp_path: P
     )
     results = [sandbox.perform(Call(fills, ("/tmp", 20))) for _ in range(2)]
     assert [result.outcome for result in results] == [Outcome.OUT_OF_MEMORY] * 2
+
+
+def test_a_path_below_an_open_directory_is_taken_for_what_it_is(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    assert sandbox.call(removes_a_tree, str(tmp_path)) is False
+    with pytest.raises(SandboxViolation) as refused:
+        sandbox.call(removes_by_descriptor, "/usr/bin", "env")
+    assert "/usr/bin/env" in str(refused.value)

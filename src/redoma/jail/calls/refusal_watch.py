@@ -27,21 +27,22 @@ _SCRATCH = ("/tmp", "/var/tmp", "/dev", "/proc")
 _OUT_OF_REACH = frozenset((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR))
 _MOST_NOTED = 1000
 _LONGEST_CHAIN = 20
-# (event, which arguments are paths that it changes)
-_CHANGES = {
-    "os.chmod": (0,),
-    "os.chown": (0,),
-    "os.link": (1,),
-    "os.mkdir": (0,),
-    "os.remove": (0,),
-    "os.rename": (0, 1),
-    "os.rmdir": (0,),
-    "os.setxattr": (0,),
-    "os.symlink": (1,),
-    "os.truncate": (0,),
-    "os.utime": (0,),
+# event -> each argument that is a path it changes, with the one that says what it is relative to
+_CHANGES: dict[str, tuple[tuple[int, int | None], ...]] = {
+    "os.chmod": ((0, 2),),
+    "os.chown": ((0, 3),),
+    "os.link": ((1, 3),),
+    "os.mkdir": ((0, 2),),
+    "os.remove": ((0, 1),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.rmdir": ((0, 1),),
+    "os.setxattr": ((0, None),),
+    "os.symlink": ((1, 2),),
+    "os.truncate": ((0, None),),
+    "os.utime": ((0, 3),),
 }
 _LOOKS = ("os.listdir", "os.scandir", "os.chdir")
+_HERE = -1  # what an audit event has for the directory that the process is in
 _READ_ONLY, _CANNOT_OPEN = 8, 14  # of SQLite
 _STARTS = (
     "os.exec",
@@ -112,11 +113,19 @@ class RefusalWatch:
         path, mode, flags = given
         writes = bool(flags & _WRITING) if isinstance(flags, int) else False
         writes = writes or (isinstance(mode, str) and not set("wax+").isdisjoint(mode))
+        if mode is None and isinstance(path, str | bytes) and not os.path.isabs(path):
+            # `os.open` does not say which directory this is relative to: the kernel judges it.
+            if writes and len(self._tried) < _MOST_NOTED:
+                self._tried[os.path.abspath(os.fsdecode(path))] = WRITE
+            return
         self._path(path, WRITE if writes else READ)
 
-    def _changes(self, given: tuple[Any, ...], places: tuple[int, ...]) -> None:
-        for place in places:
-            self._path(given[place], WRITE)
+    def _changes(self, given: tuple[Any, ...], places: tuple[tuple[int, int | None], ...]) -> None:
+        for place, directory in places:
+            path = given[place]
+            if directory is not None and given[directory] != _HERE:
+                path = _below(given[directory], path)
+            self._path(path, WRITE)
 
     def _path(self, path: Any, kind: str) -> None:
         if isinstance(path, bytes):
@@ -246,6 +255,14 @@ class RefusalWatch:
 def _sqlite_number(error: BaseException) -> int | None:
     code = getattr(error, "sqlite_errorcode", None)
     return code & 0xFF if type(code) is int else None
+
+
+def _below(directory: int, path: Any) -> str | None:
+    """A path of a directory that is open, as `shutil.rmtree` has them; None if nobody can say."""
+    try:
+        return os.path.join(os.readlink(f"/proc/self/fd/{directory}"), os.fsdecode(path))
+    except (OSError, TypeError):
+        return None
 
 
 def _within(path: str, roots: tuple[str, ...]) -> bool:
