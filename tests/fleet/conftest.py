@@ -31,7 +31,7 @@ def processes_of(session: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A head that runs nothing and two nodes of one processor each."""
+    """A head that runs nothing and two nodes of two processors each."""
     yield from started(2)
 
 
@@ -58,7 +58,7 @@ def started(nodes: int) -> Iterator[Any]:
         )
     try:
         for _ in range(nodes):
-            made.add_node(num_cpus=1, object_store_memory=STORE, memory=MEMORY)
+            made.add_node(num_cpus=2, object_store_memory=STORE, memory=MEMORY)
         session = made.head_node.get_session_dir_path()
         yield made
     finally:
@@ -83,3 +83,12 @@ def waited(condition: Callable[[], bool], seconds: float = 120) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+def staffed(fleet: Any) -> Any:
+    """A fleet whose workers are all there: which of them runs what is else a matter of luck."""
+    fleet.start()
+    crew = fleet.crew
+    slots = sum(suited.slots for *_, suited, _ in crew.reports() if suited)
+    assert waited(lambda: sum(hand.ready for hand in tuple(crew.hands.values())) == slots)
+    return fleet

@@ -61,7 +61,7 @@ class Cluster:
         # Workers on this machine find this Redoma, whoever installed another one.
         job = self._ray.job_config.JobConfig(_py_driver_sys_path=[LIBRARY])
         try:
-            with _in_nobodys_directory(), _packages_for_children(self._ray):
+            with quiet(), _in_nobodys_directory(), _packages_for_children(self._ray):
                 self._ray.init(
                     job_config=job,
                     log_to_driver=False,
@@ -155,6 +155,18 @@ class Cluster:
         """Leaves the cluster; one that was started here ends."""
         if self._ours and self._ray.is_initialized():
             self._ray.shutdown()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Ray tells whoever starts a cluster here how it is authenticated, each time: no error is."""
+    logger = logging.getLogger("ray")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 @contextmanager

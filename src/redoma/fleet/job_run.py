@@ -6,6 +6,7 @@ import hashlib
 import time
 from queue import Empty, SimpleQueue
 
+from redoma.fleet.cluster import ray_library
 from redoma.fleet.fleet import Fleet
 from redoma.fleet.items import ClusterError, ItemOutcome, ItemResult
 from redoma.fleet.job_journal import JobFiles, JobJournal, items
@@ -55,6 +56,7 @@ class JobRun:
         **given: Any,
     ) -> None:
         """`given` is what the `Fleet` is made with; `show` is told how far it is."""
+        ray_library()  # nothing is left behind where it is missing
         self._jobs = jobs
         self._show = show or (lambda progress: None)
         self._ahead = ahead

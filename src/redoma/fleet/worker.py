@@ -7,6 +7,8 @@ values of ours: what a sandbox printed, as bytes, and what a call returned, read
 from __future__ import annotations
 
 import os
+import signal
+import time
 
 from redoma.base.identity import short_id
 from redoma.fleet import node_ledger
@@ -17,7 +19,14 @@ from redoma.fleet.node_ledger import NodeLedger, Recalled, recall
 from redoma.fleet.nodes import examined
 from redoma.fleet.returned_changes import packed
 from redoma.fleet.shipment import Arrival, held_workspace, remove_unused
-from redoma.model.errors import Declined, EngineFailed, NoEngine, RecordError, RedomaError
+from redoma.model.errors import (
+    Declined,
+    EngineFailed,
+    NoEngine,
+    RecordError,
+    RedomaError,
+    UsageError,
+)
 from redoma.model.result import Outcome
 from redoma.model.value import Value, replace
 from redoma.pipeline.sandbox import Sandbox
@@ -32,6 +41,9 @@ if TYPE_CHECKING:
     from redoma.fleet.nodes import NodeReport
     from redoma.model.result import Result
 
+# Ray ends a worker's children just before the worker itself: an end by SIGKILL is believed, and
+# told, only by a worker that is still there so many seconds later.
+_STILL_THERE = 3.0
 _REFUSED = frozenset((Outcome.DENIED, Outcome.DECLINED))
 
 
@@ -103,11 +115,11 @@ class FleetWorker:
 
     def __init__(self, worker: str, orders: Orders) -> None:
         self._ledger = NodeLedger(orders.job, worker)
-        root, self._held = held_workspace(orders.workspace)
+        self._root, self._held = held_workspace(orders.workspace)
         self._audit = f"{self._ledger.directory}/audit"
         given = dict(orders.given)
         given["access"] = replace(given.get("access") or Access(), apply="never")
-        self._sandbox = Sandbox(root, **given, audit=self._audit)
+        self._sandbox = Sandbox(self._root, **given, audit=self._audit)
         self._most = orders.most_changed
         self._told = 0
         self._control: tuple[int, Control] | None = None
@@ -156,6 +168,8 @@ class FleetWorker:
         self._control = (number, control)
         try:
             result = self._run(item, control)
+            if _may_be_our_own_end(result):
+                time.sleep(_STILL_THERE)
             return self._ended(number, result)
         except (NoEngine, Declined) as error:
             return Delivery(number=number, outcome=ItemOutcome.REFUSED, why=str(error))
@@ -179,8 +193,20 @@ class FleetWorker:
         if item.call is not None:
             return performed(item, self._sandbox, control)
         return self._sandbox.run(
-            item.command, timeout=item.timeout, stdin=item.stdin, cwd=item.cwd, control=control
+            item.command,
+            timeout=item.timeout,
+            stdin=item.stdin,
+            cwd=self._directory(item.cwd),
+            control=control,
         )
+
+    def _directory(self, within: str) -> str:
+        """Where an item starts: where its copy lies on this node is nothing that it may name."""
+        name = os.path.normpath(within)
+        place = os.path.normpath(f"{self._root}/{within}")
+        if os.path.isabs(name) or name.split("/")[0] == ".." or not os.path.isdir(place):
+            raise UsageError("{path} is no directory of the workspace", path=within)
+        return place
 
     def _ended(self, number: int, result: Result) -> Delivery:
         outcome = ItemOutcome.FINISHED
@@ -206,6 +232,12 @@ class FleetWorker:
             return packed(changes, self._most)
         finally:
             self._sandbox.discard(changes.id)
+
+
+def _may_be_our_own_end(result: Result) -> bool:
+    """Whether a run ended as one does whose sandbox was killed around it."""
+    killed = result.exit is not None and result.exit.signal == signal.SIGKILL
+    return result.outcome is Outcome.GATE_LOST or (killed and result.outcome is Outcome.SIGNALLED)
 
 
 def worker_name(node: str) -> str:
