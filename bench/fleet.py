@@ -84,16 +84,17 @@ def queued(address: str, count: int, seconds: float) -> None:
         jobs = Path(place, "jobs.jsonl")
         jobs.write_text("".join(json.dumps([*COMMAND, str(n)]) + "\n" for n in range(count)))
         seen: list[tuple[int, int]] = []
-        began = time.monotonic()
+        began: list[float] = []
 
         def show(progress: object) -> None:
-            seen.append((progress.done, resident()))  # type: ignore[attr-defined]
-            run.stopping = time.monotonic() - began > seconds
+            if progress.done >= 200:  # type: ignore[attr-defined]
+                began.append(time.monotonic())
+                run.stopping = began[-1] - began[0] > seconds
+                seen.append((progress.done, resident()))  # type: ignore[attr-defined]
 
         run = JobRun(str(jobs), f"{place}/results.jsonl", show=show, address=address)
         run.run()
-        first = next(kib for done, kib in seen if done >= 200)
-        print(f"{count} items queued, {seen[-1][0]} done: driver {first} KiB after 200, "
+        print(f"{count} items queued, {seen[-1][0]} done: driver {seen[0][1]} KiB after 200, "
               f"{seen[-1][1]} KiB at the end, most {max(kib for _, kib in seen)} KiB")  # fmt: skip
 
 
