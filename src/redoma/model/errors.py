@@ -6,7 +6,7 @@
     ├── UsageError        UnknownPack · PlanSyntax · PlanCycle · WrongType · WrongValue
     ├── PolicyError       PolicySyntax · UnknownKey · Loosens
     ├── Refused           Denied · Declined · ConfirmationNeeded · ConfirmationExpired · RateLimited
-    │                     SandboxViolation
+    │                     SandboxViolation · CommandRefused
     ├── AskUnavailable
     ├── IsolationError    NoEngine · EngineFailed · GuaranteeLost · ContainerError
     │                     ContainerGone · ImageMissing · CellError · NoSuchUser · NoNode
