@@ -74,7 +74,6 @@ def test_a_domain_of_one_owner_may_have_a_star(text: str) -> None:
     "text",
     [
         "",
-        "https://example.com",
         "example.com/path?query",
         "user@example.com",
         "example.com:0",

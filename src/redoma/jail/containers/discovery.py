@@ -139,7 +139,7 @@ def _started(program: str) -> str:
     with open(f"{place}.lock", "w") as lock:
         # Two that start it at once would take the socket from each other.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if _answers(place):
+        if answers(place):
             return place
         with suppress(FileNotFoundError):
             os.unlink(place)
@@ -147,7 +147,7 @@ def _started(program: str) -> str:
         start_apart((program, "system", "service", "-t", str(_IDLE), f"unix://{place}"), env)
         until = time.monotonic() + _LONGEST_START
         while time.monotonic() < until:
-            if _answers(place):
+            if answers(place):
                 return place
             time.sleep(0.05)
     raise ContainerError(
@@ -156,7 +156,8 @@ def _started(program: str) -> str:
     )
 
 
-def _answers(place: str) -> bool:
+def answers(place: str) -> bool:
+    """Whether someone takes connections there: a Podman that we started ends when it has rest."""
     try:
         connected(place, 5).close()
     except OSError:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 
 from redoma.base import own_directories
 from redoma.jail.containers import container_init, create_request
-from redoma.jail.containers.discovery import find_engine
+from redoma.jail.containers.discovery import answers, find_engine
 from redoma.jail.containers.engine_socket import ApiCall
 from redoma.jail.containers.entered_root import programs_to_begin_with
 from redoma.jail.containers.keeper import COMPLAINT
@@ -186,7 +186,7 @@ class ContainerJail:
         return answer
 
     def _engine(self) -> tuple[EngineSocket, ContainerEngine]:
-        if self._found is None:
+        if self._found is None or not answers(self._found[0].path):
             self._found = find_engine()
         return self._found
 
